@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One file per output; nothing here computes a figure. */
+#ifndef FRTRACE_REPORT_H
+#define FRTRACE_REPORT_H
+
+#include <frtrace/model.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+struct report_opts {
+	bool color;	  /* the caller has looked at isatty and NO_COLOR */
+	unsigned width;	  /* columns, 100 at most */
+	const char *view; /* NULL: the whole report */
+};
+
+/* The text report, or one view of it. Returns 0 or -errno (-EINVAL: no such
+ * view; report__views lists them). */
+int report__text(FILE *f, const struct frt_profile *p, const struct report_opts *o);
+extern const char *const report__views[]; /* NULL at the end */
+
+/* schema frtrace-report/1. */
+struct json_t *report__json(const struct frt_profile *p);
+
+/* Exporters: one row each in report__exporters. out is written whole. */
+struct export_opts {
+	const char *step; /* NULL: all */
+	int64_t at;	  /* level asked; -1: all */
+	const char *kind; /* cpu | off | wall | rate */
+	int64_t diff[2];  /* levels; -1: none */
+	struct frt_trail *trail; /* for timelines and rates */
+};
+struct exporter {
+	const char *format, *suffix, *what;
+	int (*write)(FILE *out, const struct frt_profile *p, const struct export_opts *o, char *err,
+		     size_t errlen);
+};
+extern const struct exporter report__exporters[]; /* format NULL at the end */
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The tracer: loads and attaches the BPF programs, reads the ring, turns
+ * events into record structs (stacks into nodes, addresses into symbols) and
+ * puts them into a sink. Prints nothing, interprets nothing.
+ */
+#ifndef FRTRACE_TRACE_H
+#define FRTRACE_TRACE_H
+
+#include <frtrace/trail.h>
+#include <sys/types.h>
+
+struct trace;
+
+enum trace_backend { TRACE_AUTO, TRACE_NONE, TRACE_FENTRY, TRACE_MULTI, TRACE_KPROBE };
+
+struct trace_opts {
+	enum trace_backend backend;
+	unsigned freq;	      /* Hz of cpu-clock sampling; 0: none */
+	const char *const *probes; /* --probe, NULL at the end; or NULL */
+	unsigned streams;
+	bool waits;	      /* stacks at switch-out, locks, deferred, outside */
+	struct frt_sink sink; /* where records go; used only inside trace__drain */
+};
+
+/* Everything attached, sampling off, nobody followed yet. On error returns
+ * -errno and one line in err that names object, reason and what to do. */
+int trace__open(const struct trace_opts *o, struct trace **out, char *err, size_t errlen);
+
+/* Follows the calling thread as creator of stream; *cell is where it stores
+ * the instance before it spawns, *task its serial. Thread-safe. */
+int trace__add_creator(struct trace *t, unsigned stream, volatile uint32_t **cell, uint32_t *task);
+int trace__drop_creator(struct trace *t, unsigned stream);
+
+/* Follows a foreign process and all its threads by pidfd. */
+int trace__add_process(struct trace *t, int pidfd, pid_t pid);
+
+void trace__sampling(struct trace *t, bool on);
+
+/* Reads everything that is in the ring now into the sink. One thread. */
+int trace__drain(struct trace *t);
+/* A descriptor to poll; drains when readable (more than one stream, foreign). */
+int trace__fd(const struct trace *t);
+
+/* Detaches everything (links destroyed, perf events closed) and attaches again;
+ * for measuring the cost of looking. Tags survive. */
+int trace__pause(struct trace *t);
+int trace__resume(struct trace *t);
+
+/* Losses since the last call; level is for the caller to fill in. */
+int trace__loss(struct trace *t, struct frt_loss *out);
+
+/* Network namespaces alive besides the first, from the kernel's own list. */
+int trace__count_netns(struct trace *t, uint64_t *n);
+
+/* {"backend","wanted","attached","missing":[…],"functions":[{…}]} for the header. */
+struct json_t *trace__probes(const struct trace *t);
+/* Bytes of all maps. */
+uint64_t trace__map_bytes(const struct trace *t);
+
+void trace__close(struct trace *t);
+
+/* What this kernel and these privileges allow, each asked by trying. */
+enum trace_state { TRACE_NO, TRACE_PARTLY, TRACE_YES };
+struct trace_feature {
+	const char *name; /* stable: --has NAME */
+	enum trace_state state;
+	char reason[160], remedy[160];
+};
+/* Fills up to max rows, returns how many there are. */
+size_t trace__features(struct trace_feature *v, size_t max);
+
+#endif
