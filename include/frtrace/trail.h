@@ -215,12 +215,19 @@ struct frt_raterow {
 	uint32_t from, to, streams, mode, sampled;
 	uint64_t n, elapsed_ns;
 	uint64_t add_ns, exec_ns, sysctl_ns, veth_ns, gap_ns; /* sums over n */
+	uint64_t wall_sq_us2; /* sum of the squares of the routers' walls, in us^2; 0 unknown */
+	uint32_t level;	      /* frt_level.id of the same routers (--trace); 0 none */
+	uint32_t run;	      /* --repeat: 1, 2, …; 0 is 1 */
+	uint32_t failed;      /* 1: the row ended early, with the n it had */
 };
 
 /* frtrace rate --streams: one reading. */
 struct frt_ratepoint {
 	uint32_t streams, reached; /* reached 1: --to was reached at t_ns */
 	uint64_t t_ns, count;
+	uint32_t mode; /* enum frt_workmode */
+	uint32_t run;  /* --repeat: 1, 2, …; 0 is 1 */
+	uint32_t stalled; /* 1: the case ended here, nobody finished for --stall */
 };
 
 struct frt_lock {
