@@ -38,7 +38,7 @@ endif
 
 # Right of the record: no root, no libbpf. The unit tests link only this.
 RIGHT := $(wildcard src/util/*.c src/record/*.c src/analyze/*.c src/report/*.c)
-LEFT := $(wildcard src/workload/*.c)
+LEFT := $(wildcard src/workload/*.c src/env/*.c)
 ifneq ($(BPF),0)
 LEFT += $(filter-out src/trace/none.c,$(wildcard src/trace/*.c))
 else

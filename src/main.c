@@ -12,12 +12,14 @@ static const struct subcommand {
 	int (*run)(int argc, char **argv);
 	const char *what;
 } subcommands[] = {
-	{ "profile", cmd_profile, "where does the time go, step by step, at 0 and at N namespaces" },
+	{ "profile", cmd_profile,
+	  "where does the time go, step by step, at 0 and at N namespaces" },
 	{ "rate", cmd_rate, "routers per second as their number grows, one or many streams" },
 	{ "report", cmd_report, "print what a record holds" },
 	{ "compare", cmd_compare, "records and rate tables side by side" },
 	{ "export", cmd_export, "flame graphs, html, pprof, speedscope, trace, csv from a record" },
-	{ "doctor", cmd_doctor, "what this kernel and these privileges allow, and what would help" },
+	{ "doctor", cmd_doctor,
+	  "what this kernel and these privileges allow, and what would help" },
 	{ "clean", cmd_clean, "remove what an earlier run left behind, never anything else" },
 };
 
@@ -29,14 +31,16 @@ static void print_usage(FILE *f)
 	      f);
 	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
 		fprintf(f, "  %-9s %s\n", subcommands[i].name, subcommands[i].what);
-	fputs("\n`frtrace SUBCOMMAND --help` lists the options; `frtrace --version` the version.\n", f);
+	fputs("\n`frtrace SUBCOMMAND --help` lists the options; `frtrace --version` the version.\n",
+	      f);
 }
 
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 
-	if (name && (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)) {
+	if (name &&
+	    (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)) {
 		print_usage(stdout);
 		return CLI_OK;
 	}

@@ -72,8 +72,8 @@ void cli__note(const char *fmt, ...)
 	fprintf(stderr, "frtrace: %s\n", printable(line, sizeof(line), raw));
 }
 
-int cli__number(const char *what, const char *s, uint64_t min, uint64_t max, uint64_t *out, char *err,
-		size_t errlen)
+int cli__number(const char *what, const char *s, uint64_t min, uint64_t max, uint64_t *out,
+		char *err, size_t errlen)
 {
 	char shown[64];
 	char *end;
@@ -81,13 +81,15 @@ int cli__number(const char *what, const char *s, uint64_t min, uint64_t max, uin
 
 	printable(shown, sizeof(shown), s);
 	if (!*s || strspn(s, "0123456789") != strlen(s))
-		return fail(err, errlen, -EINVAL, "%s '%s': not a whole number; give one from %llu to %llu",
-			    what, shown, (unsigned long long)min, (unsigned long long)max);
+		return fail(err, errlen, -EINVAL,
+			    "%s '%s': not a whole number; give one from %llu to %llu", what, shown,
+			    (unsigned long long)min, (unsigned long long)max);
 	errno = 0;
 	v = strtoull(s, &end, 10);
 	if (errno || v < min || v > max)
-		return fail(err, errlen, -EINVAL, "%s '%s': out of range; give a number from %llu to %llu",
-			    what, shown, (unsigned long long)min, (unsigned long long)max);
+		return fail(err, errlen, -EINVAL,
+			    "%s '%s': out of range; give a number from %llu to %llu", what, shown,
+			    (unsigned long long)min, (unsigned long long)max);
 	*out = v;
 	return 0;
 }
@@ -97,22 +99,25 @@ int cli__list(const char *what, const char *s, uint64_t min, uint64_t max, bool 
 {
 	*n = 0;
 	if (!*s)
-		return fail(err, errlen, -EINVAL, "%s: the list is empty; give numbers such as 0,4000", what);
+		return fail(err, errlen, -EINVAL,
+			    "%s: the list is empty; give numbers such as 0,4000", what);
 	for (;;) {
 		size_t len = strcspn(s, ",");
 		char item[64];
 		int rc;
 
 		if (*n == cap)
-			return fail(err, errlen, -EINVAL, "%s: more than %zu numbers; give fewer", what, cap);
+			return fail(err, errlen, -EINVAL, "%s: more than %zu numbers; give fewer",
+				    what, cap);
 		snprintf(item, sizeof(item), "%.*s", len < 60 ? (int)len : 60, s);
 		rc = cli__number(what, item, min, max, &v[*n], err, errlen);
 		if (rc)
 			return rc;
 		if (ascending && *n && v[*n] <= v[*n - 1])
-			return fail(err, errlen, -EINVAL,
-				    "%s: %s follows %llu; give each number once, in ascending order", what,
-				    item, (unsigned long long)v[*n - 1]);
+			return fail(
+				err, errlen, -EINVAL,
+				"%s: %s follows %llu; give each number once, in ascending order",
+				what, item, (unsigned long long)v[*n - 1]);
 		(*n)++;
 		if (!s[len])
 			return 0;

@@ -11,10 +11,10 @@
 
 enum cli_status {
 	CLI_OK = 0,
-	CLI_FAILED = 1,	     /* a step, file, record or the kernel failed */
-	CLI_USAGE = 2,	     /* every malformed or impossible list or number */
-	CLI_UNABLE = 3,	     /* found before anything was created; a probe not attached */
-	CLI_LOST = 4,	     /* data lost under --strict */
+	CLI_FAILED = 1,	       /* a step, file, record or the kernel failed */
+	CLI_USAGE = 2,	       /* every malformed or impossible list or number */
+	CLI_UNABLE = 3,	       /* found before anything was created; a probe not attached */
+	CLI_LOST = 4,	       /* data lost under --strict */
 	CLI_OWN_FAILURE = 125, /* run: frtrace itself failed */
 	CLI_INTERRUPTED = 130,
 };
@@ -32,8 +32,8 @@ void cli__quiet(bool on);
 
 /* Whole decimal number in [min, max]: 0, or -EINVAL and a line in err that
  * starts with what. */
-int cli__number(const char *what, const char *s, uint64_t min, uint64_t max, uint64_t *out, char *err,
-		size_t errlen);
+int cli__number(const char *what, const char *s, uint64_t min, uint64_t max, uint64_t *out,
+		char *err, size_t errlen);
 /* Comma-separated numbers in [min, max]; strictly ascending when asked. At most
  * cap values; *n how many. 0 or -EINVAL and a line in err. */
 int cli__list(const char *what, const char *s, uint64_t min, uint64_t max, bool ascending,

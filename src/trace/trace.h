@@ -55,6 +55,8 @@ int trace__count_netns(struct trace *t, uint64_t *n);
 
 /* {"backend","wanted","attached","missing":[…],"functions":[{…}]} for the header. */
 struct json_t *trace__probes(const struct trace *t);
+/* Functions asked for by name (--probe) that are not attached. */
+uint32_t trace__probes_missing(const struct trace *t);
 /* Bytes of all maps. */
 uint64_t trace__map_bytes(const struct trace *t);
 

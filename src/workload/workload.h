@@ -68,6 +68,10 @@ uint64_t workload__count(struct workload *w);
 void workload__stop(struct workload *w);
 /* The failure behind the last error in one line: object, reason, what to do. */
 const char *workload__error(const struct workload *w);
+/* script, exact, lean, batch */
+const char *workload__mode_name(enum frt_workmode mode);
+/* What has no counterpart in this mode, for the report; NULL: all has. */
+const char *workload__mode_note(enum frt_workmode mode);
 const char *workload__run_id(const struct workload *w);
 /* Removes what is left unless keep, closes the ledger. */
 int workload__close(struct workload *w);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/present.h"
+
+#include "analyze/analyze.h"
+#include "cmd/cli.h"
+#include "report/report.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static unsigned terminal_width(void)
+{
+	struct winsize ws;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) || !ws.ws_col || ws.ws_col > 100)
+		return 100;
+	return ws.ws_col < 60 ? 60 : ws.ws_col;
+}
+
+int present__trail(const struct frt_trail *t, const struct present_opts *o)
+{
+	struct analyze_opts ao = { .npredict = o->npredict };
+	struct report_opts ro = { .color = cli__color(STDOUT_FILENO),
+				  .width = terminal_width(),
+				  .view = o->view };
+	struct frt_profile *p = NULL;
+	int rc;
+
+	memcpy(ao.predict, o->predict, sizeof(ao.predict));
+	rc = analyze__profile(t, &ao, &p);
+	if (rc)
+		return rc;
+	if (o->json) {
+		json_t *j = report__json(p);
+
+		rc = j ? 0 : -ENOMEM;
+		if (j && (json_dumpf(j, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ||
+			  putchar('\n') == EOF))
+			rc = -errno;
+		json_decref(j);
+	} else {
+		rc = report__text(stdout, p, &ro);
+	}
+	if (!rc && (fflush(stdout) || ferror(stdout)))
+		rc = -errno;
+	profile__free(p);
+	return rc == -EPIPE ? 0 : rc;
+}

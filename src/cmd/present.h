@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From a trail to the report on stdout: the same for a run and for a record. */
+#ifndef FRTRACE_PRESENT_H
+#define FRTRACE_PRESENT_H
+
+#include <frtrace/trail.h>
+
+struct present_opts {
+	bool json;
+	const char *view;    /* NULL: the whole report */
+	uint64_t predict[8]; /* npredict 0: what the record asked for */
+	size_t npredict;
+};
+
+/* Analyzes and prints. 0 or -errno (-EINVAL: no such view). A closed pipe is no error. */
+int present__trail(const struct frt_trail *t, const struct present_opts *o);
+
+#endif

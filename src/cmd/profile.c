@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* frtrace profile: the main job, from the workload to the report. */
+#include "cmd/profile.h"
+
+#include "analyze/analyze.h"
+#include "cmd/cli.h"
+#include "cmd/present.h"
+#include "cmd/session.h"
+#include "env/environment.h"
+#include "util/util.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Blocks of --overhead (design 3.7): ABBA, so that a drift of the machine falls
+ * on both sides alike. */
+#define OVERHEAD_ROUTERS 10
+#define OVERHEAD_BLOCKS 24
+
+struct profile_run {
+	const struct profile_opts *o;
+	struct session s;
+	struct workload *w;
+	struct frt_level level[PROFILE_LEVELS_MAX + 1];
+	uint32_t level_id;
+	char err[512];
+};
+
+/* A failure of the workload as an error line; the exit status. */
+static int workload_failed(struct profile_run *r, int rc)
+{
+	if (rc == -EINTR || cli__interrupted())
+		return CLI_INTERRUPTED;
+	if (r->s.put_error)
+		return cli__error(CLI_FAILED, "%s: %s; free some space or give another -o FILE",
+				  record__path(r->s.rec) ? record__path(r->s.rec) : "the record",
+				  strerror(-r->s.put_error));
+	return cli__error(CLI_FAILED, "%s", workload__error(r->w));
+}
+
+static int measure_level(struct profile_run *r, uint32_t asked, bool again, uint64_t *existing)
+{
+	const struct profile_opts *o = r->o;
+	struct frt_level l = {
+		.id = ++r->level_id,
+		.asked = asked,
+		.again = again,
+		.run = r->s.run,
+		.streams = (uint32_t)o->streams,
+		.mode = o->create ? FRT_WORK_FOREIGN : o->mode,
+	};
+	int rc;
+
+	rc = workload__fill(r->w, asked, &l);
+	if (!rc && l.filled)
+		cli__note("filled to %u in %.1f s on %u thread%s (%s)", asked,
+			  (double)l.fill_ns / 1e9, l.fill_threads, l.fill_threads == 1 ? "" : "s",
+			  l.fill_threads == 1 ? "one was fastest" : "the fastest of a short trial");
+	if (!rc)
+		rc = workload__settle(r->w, &l);
+	if (!rc)
+		rc = session__begin_creating(&r->s);
+	if (rc)
+		return rc;
+	rc = workload__create(r->w, &l, (uint32_t)o->warmup, (uint32_t)o->routers);
+	session__end_creating(&r->s);
+	if (!rc && !o->keep)
+		rc = workload__delete_created(r->w, &l);
+	*existing = l.existing;
+	if (session__put_level(&r->s, &l) && !rc)
+		rc = r->s.put_error;
+	return rc;
+}
+
+static int measure_overhead(struct profile_run *r)
+{
+	static const bool untraced[4] = { true, false, false, true };
+	const struct profile_opts *o = r->o;
+	int rc = 0;
+
+	for (unsigned b = 0; !rc && b < OVERHEAD_BLOCKS; b++) {
+		struct frt_level l = { .id = r->level_id,
+				       .run = r->s.run,
+				       .streams = (uint32_t)o->streams };
+		bool off = untraced[b % 4];
+
+		cli__progress("overhead", b, OVERHEAD_BLOCKS);
+		r->s.router_flags = FRT_ROUTER_OVERHEAD | (off ? FRT_ROUTER_UNTRACED : 0);
+		r->s.block = b + 1;
+		if (off)
+			rc = trace__pause(r->s.trace);
+		if (!rc)
+			rc = session__begin_creating(&r->s);
+		if (!rc)
+			rc = workload__create(r->w, &l, 1, OVERHEAD_ROUTERS);
+		session__end_creating(&r->s);
+		if (!rc)
+			rc = workload__delete_created(r->w, &l);
+		if (off && !rc)
+			rc = trace__resume(r->s.trace);
+	}
+	r->s.router_flags = 0;
+	r->s.block = 0;
+	cli__progress_end();
+	return rc;
+}
+
+static int measure_all(struct profile_run *r)
+{
+	const struct profile_opts *o = r->o;
+	uint64_t existing;
+	int rc = 0;
+
+	for (uint64_t run = 1; !rc && run <= o->repeat; run++) {
+		r->s.run = (uint32_t)run;
+		for (size_t i = 0; !rc && i < o->nat; i++) {
+			rc = measure_level(r, (uint32_t)o->at[i], false, &existing);
+			if (!rc && i == 0 && run == 1 && o->overhead)
+				rc = measure_overhead(r);
+		}
+		if (!rc && !o->keep)
+			rc = workload__remove_all(r->w);
+		/* the first level once more: what did not come back is drift */
+		if (!rc && !o->keep && o->nat > 1)
+			rc = measure_level(r, (uint32_t)o->at[0], true, &existing);
+		if (!rc && !o->keep)
+			rc = workload__remove_all(r->w);
+	}
+	return rc;
+}
+
+static json_t *options_object(const struct profile_opts *o)
+{
+	json_t *opts = json_object(), *at = json_array(), *predict = json_array();
+
+	for (size_t i = 0; i < o->nat; i++)
+		json_array_append_new(at, json_integer((json_int_t)o->at[i]));
+	for (size_t i = 0; i < o->npredict; i++)
+		json_array_append_new(predict, json_integer((json_int_t)o->predict[i]));
+	json_object_set_new(opts, "at", at);
+	json_object_set_new(opts, "predict", predict);
+	json_object_set_new(opts, "routers", json_integer((json_int_t)o->routers));
+	json_object_set_new(opts, "warmup", json_integer((json_int_t)o->warmup));
+	json_object_set_new(opts, "streams", json_integer((json_int_t)o->streams));
+	json_object_set_new(opts, "repeat", json_integer((json_int_t)o->repeat));
+	json_object_set_new(opts, "freq", json_integer(o->untraced ? 0 : (json_int_t)o->freq));
+	json_object_set_new(opts, "keep", json_boolean(o->keep));
+	if (o->sudo)
+		json_object_set_new(opts, "sudo", json_string(o->sudo));
+	if (o->ip)
+		json_object_set_new(opts, "ip", json_string(o->ip));
+	return opts;
+}
+
+static int write_header(struct profile_run *r, const char *command)
+{
+	const struct profile_opts *o = r->o;
+	const char *mode = o->create ? "create" : workload__mode_name(o->mode);
+	const char *note = o->create ? NULL : workload__mode_note(o->mode);
+	json_t *h = json_object(), *notes = json_array();
+	char date[40];
+	time_t now = time(NULL);
+	struct tm tm;
+	int rc;
+
+	gmtime_r(&now, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	json_object_set_new(h, "created", json_string(date));
+	json_object_set_new(h, "command", json_string(command));
+	json_object_set_new(h, "mode", json_string(mode));
+	json_object_set_new(h, "environment", environment__gather(o->ip ? o->ip : "ip", o->sudo));
+	json_object_set_new(h, "options", options_object(o));
+	if (r->s.trace)
+		json_object_set_new(h, "probes", trace__probes(r->s.trace));
+	else
+		json_object_set_new(h, "probes",
+				    json_pack("{s:s, s:i, s:i, s:[]}", "backend", "untraced",
+					      "wanted", 0, "attached", 0, "missing"));
+	if (note)
+		json_array_append_new(notes, json_string(note));
+	json_object_set_new(h, "notes", notes);
+	rc = record__header(r->s.rec, h);
+	json_decref(h);
+	return rc;
+}
+
+/* Opens tracer, workload and record. 0 or the exit status; nothing of the
+ * workload was created when it fails. */
+static int open_all(struct profile_run *r, const char *command)
+{
+	const struct profile_opts *o = r->o;
+	struct workload_opts wo = {
+		.mode = o->mode,
+		.fill = o->fill,
+		.streams = (unsigned)o->streams,
+		.ip = o->ip,
+		.sudo = o->sudo,
+		.create = o->create,
+		.destroy = o->destroy,
+		.step_timeout_s = (unsigned)o->step_timeout,
+		.settle_max_s = (unsigned)o->settle,
+		.keep = o->keep,
+		.control = true,
+	};
+	struct trace_opts to = {
+		.backend = o->backend,
+		.freq = (unsigned)o->freq,
+		.probes = o->nprobes ? o->probes : NULL,
+		.streams = (unsigned)o->streams,
+		.waits = true,
+	};
+	char name[64];
+	int uid, gid, rc;
+
+	if (geteuid())
+		return cli__error(
+			CLI_UNABLE,
+			"not root: network namespaces need CAP_SYS_ADMIN; run it with sudo");
+	session__init(&r->s, (unsigned)o->streams, o->untraced ? 0 : (unsigned)o->freq);
+	r->s.progress = o->quiet ? NULL : cli__progress;
+	if (!o->untraced) {
+		to.sink = session__sink(&r->s);
+		rc = trace__open(&to, &r->s.trace, r->err, sizeof(r->err));
+		if (rc)
+			return cli__error(CLI_UNABLE,
+					  "%s; or use --untraced for walls and growth by step",
+					  r->err);
+	}
+	wo.hooks = session__hooks(&r->s);
+	rc = workload__open(&wo, &r->w, r->err, sizeof(r->err));
+	if (rc)
+		return cli__error(CLI_UNABLE, "%s", r->err);
+	cli__on_signal((void (*)(void *))workload__stop, r->w);
+	rc = workload__preflight(r->w, o->at[o->nat - 1] + o->warmup + o->routers, r->err,
+				 sizeof(r->err));
+	if (rc)
+		return cli__error(CLI_UNABLE, "%s", r->err);
+
+	cli__owner(&uid, &gid);
+	cli__record_name(name, sizeof(name));
+	if (o->output && strcmp(o->output, "none") == 0)
+		rc = record__create(NULL, -1, -1, &r->s.rec);
+	else
+		rc = record__create(o->output ? o->output : name, uid, gid, &r->s.rec);
+	if (rc)
+		return cli__error(CLI_FAILED,
+				  "%s: cannot create the record: %s; give another -o FILE",
+				  o->output ? o->output : name, strerror(-rc));
+	rc = write_header(r, command);
+	if (rc)
+		return cli__error(
+			CLI_FAILED,
+			"%s: cannot write the record: %s; free some space or give another -o FILE",
+			o->output ? o->output : name, strerror(-rc));
+	return 0;
+}
+
+static bool data_lost(const struct frt_loss *l)
+{
+	return l->events || l->maps_full || l->unpaired || l->undecoded || l->untagged ||
+	       l->samples * 1000 > l->samples_taken;
+}
+
+/* The record's end, then the report from what was recorded. */
+static int finish(struct profile_run *r, int status)
+{
+	const struct profile_opts *o = r->o;
+	struct present_opts po = { .json = o->json };
+	struct frt_trail trail = { 0 };
+	struct rusage ru;
+	json_t *end;
+	int rc;
+
+	memcpy(po.predict, o->predict, sizeof(po.predict));
+	po.npredict = o->npredict;
+	getrusage(RUSAGE_SELF, &ru);
+	end = json_pack("{s:i, s:I, s:I}", "status", status, "vmhwm_kb", (json_int_t)ru.ru_maxrss,
+			"map_bytes", (json_int_t)(r->s.trace ? trace__map_bytes(r->s.trace) : 0));
+	rc = record__finish(r->s.rec, end);
+	json_decref(end);
+	if (rc)
+		return cli__worse(
+			status,
+			cli__error(CLI_FAILED,
+				   "the record: %s; free some space or give another -o FILE",
+				   strerror(-rc)));
+	rc = record__load(r->s.rec, &trail, r->err, sizeof(r->err));
+	if (!rc)
+		rc = present__trail(&trail, &po);
+	trail__free(&trail);
+	if (rc)
+		status = cli__worse(status,
+				    cli__error(CLI_FAILED, "the report: %s", strerror(-rc)));
+	getrusage(RUSAGE_SELF, &ru);
+	cli__note("used %.0f MiB of memory%s", (double)ru.ru_maxrss / 1024,
+		  r->s.trace ? "" : ", no BPF");
+	if (r->s.trace)
+		cli__note("BPF maps %.1f MiB", (double)trace__map_bytes(r->s.trace) / 1048576);
+	if (record__path(r->s.rec) && !o->quiet)
+		fprintf(stderr, "recorded in %s\n", record__path(r->s.rec));
+	return status;
+}
+
+int cmd_profile(int argc, char **argv)
+{
+	struct profile_opts o;
+	struct profile_run r = { .o = &o };
+	char *command = cli__command_line(argc - 1, argv + 1);
+	int status, rc = profile__options(argc, argv, &o);
+
+	if (rc || !command) {
+		free(command);
+		return rc ? rc - 1000 : CLI_FAILED;
+	}
+	status = open_all(&r, command);
+	free(command);
+	if (status)
+		goto out;
+	rc = measure_all(&r);
+	cli__progress_end();
+	if (rc)
+		status = workload_failed(&r, rc);
+	if (!o.keep || status) {
+		rc = workload__remove_all(r.w);
+		if (rc && rc != -EINTR)
+			status = cli__worse(status, workload_failed(&r, rc));
+	}
+	if (!status && o.nprobes && trace__probes_missing(r.s.trace))
+		status = CLI_UNABLE;
+	if (!status && o.strict && data_lost(&r.s.lost))
+		status = cli__error(CLI_LOST, "data was lost (see the report); --strict");
+	status = finish(&r, status);
+out:
+	if (r.w) {
+		cli__on_signal(NULL, NULL);
+		workload__close(r.w);
+	}
+	if (r.s.streams)
+		session__close(&r.s);
+	record__free(r.s.rec);
+	return status;
+}

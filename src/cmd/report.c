@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* frtrace report: what a record holds, without root, on any machine. */
+#include "cmd/cli.h"
+#include "cmd/present.h"
+#include "record/record.h"
+#include "report/report.h"
+#include "util/util.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_JSON = 256, OPT_VIEW, OPT_PREDICT };
+
+struct report_args {
+	struct present_opts po;
+	const char *file;
+};
+
+static const struct argp_option options[] = {
+	{ "json", OPT_JSON, NULL, 0, "JSON on stdout; errors are JSON too", 0 },
+	{ "view", OPT_VIEW, "VIEW", 0,
+	  "one part: steps, actions, functions, growth, waits, deferred or environment", 0 },
+	{ "predict", OPT_PREDICT, "N,…", 0,
+	  "existing namespaces to predict for (as the record asked)", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static bool is_view(const char *name)
+{
+	for (size_t i = 0; report__views[i]; i++)
+		if (strcmp(report__views[i], name) == 0)
+			return true;
+	return false;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct report_args *a = state->input;
+	char err[256];
+
+	switch (key) {
+	case OPT_JSON:
+		a->po.json = true;
+		cli__errors_as_json(true);
+		return 0;
+	case OPT_VIEW:
+		if (!is_view(arg))
+			exit(cli__error(
+				CLI_USAGE,
+				"--view '%s': unknown; `frtrace report --help` lists the views",
+				arg));
+		a->po.view = arg;
+		return 0;
+	case OPT_PREDICT:
+		if (cli__list("--predict", arg, 1, 100000000, true, a->po.predict,
+			      ARRAY_SIZE(a->po.predict), &a->po.npredict, err, sizeof(err)))
+			exit(cli__error(CLI_USAGE, "%s", err));
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->file)
+			exit(cli__error(
+				CLI_USAGE,
+				"'%s': one record at a time; `frtrace compare` takes several",
+				arg));
+		a->file = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->file)
+			exit(cli__error(CLI_USAGE, "no record; give a FILE.frt"));
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int cmd_report(int argc, char **argv)
+{
+	static const struct argp argp = { .options = options,
+					  .parser = parse,
+					  .args_doc = "FILE.frt",
+					  .doc = "Prints the report of a record." };
+	struct report_args a = { 0 };
+	struct frt_trail t = { 0 };
+	char err[512];
+	int rc = cli__parse(&argp, argc, argv, "report", &a);
+
+	if (rc)
+		return rc - 1000;
+	rc = trail__read(a.file, &t, err, sizeof(err));
+	if (rc)
+		return cli__error(CLI_FAILED, "%s", err);
+	rc = present__trail(&t, &a.po);
+	trail__free(&t);
+	return rc ? cli__error(CLI_FAILED, "%s: %s", a.file, strerror(-rc)) : CLI_OK;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+void session__init(struct session *s, unsigned streams, unsigned freq)
+{
+	memset(s, 0, sizeof(*s));
+	s->streams = streams;
+	s->freq = freq;
+	s->run = 1;
+	pthread_mutex_init(&s->lock, NULL);
+}
+
+/* Under the lock. The first error sticks: what follows could not be read back. */
+static int put(void *ctx, enum frt_rec type, const void *item)
+{
+	struct session *s = ctx;
+
+	if (!s->put_error)
+		s->put_error = record__put(s->rec, type, item);
+	return s->put_error;
+}
+
+struct frt_sink session__sink(struct session *s)
+{
+	return (struct frt_sink){ .put = put, .ctx = s };
+}
+
+int session__put(struct session *s, enum frt_rec type, const void *item)
+{
+	int rc;
+
+	pthread_mutex_lock(&s->lock);
+	rc = put(s, type, item);
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+static volatile uint32_t *creator_begin(void *ctx, unsigned stream, uint32_t *task)
+{
+	struct session *s = ctx;
+	volatile uint32_t *cell = NULL;
+	int rc;
+
+	*task = 0;
+	if (!s->trace)
+		return NULL;
+	rc = trace__add_creator(s->trace, stream, &cell, task);
+	if (rc) {
+		pthread_mutex_lock(&s->lock);
+		if (!s->put_error)
+			s->put_error = rc;
+		pthread_mutex_unlock(&s->lock);
+		return NULL;
+	}
+	return cell;
+}
+
+static void creator_end(void *ctx, unsigned stream)
+{
+	struct session *s = ctx;
+
+	if (s->trace)
+		trace__drop_creator(s->trace, stream);
+}
+
+/* Walls, actions and waits come from the routers without sampling, frames from
+ * the others: every second measured one. Streams overlap, so there sampling
+ * stays on while they run. */
+static void router_begin(void *ctx, struct frt_router *r)
+{
+	struct session *s = ctx;
+	bool sample = false;
+
+	pthread_mutex_lock(&s->lock);
+	r->flags |= s->router_flags;
+	r->block = s->block;
+	if (s->trace && s->freq && !(r->flags & (FRT_ROUTER_WARMUP | FRT_ROUTER_OVERHEAD)))
+		sample = s->streams > 1 || s->measured++ % 2 == 1;
+	if (sample)
+		r->flags |= FRT_ROUTER_SAMPLED;
+	if (s->trace && s->streams == 1)
+		trace__sampling(s->trace, sample);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static int router_end(void *ctx, const struct frt_router *r, const struct frt_stepinst *steps,
+		      unsigned nsteps)
+{
+	struct session *s = ctx;
+	int rc;
+
+	pthread_mutex_lock(&s->lock);
+	rc = put(s, FRT_REC_ROUTER, r);
+	for (unsigned i = 0; !rc && i < nsteps; i++)
+		rc = put(s, FRT_REC_STEP, &steps[i]);
+	if (!rc && s->trace && s->streams == 1)
+		rc = trace__drain(s->trace);
+	if (!rc && s->streams == 1)
+		rc = record__flush(s->rec);
+	if (rc && !s->put_error)
+		s->put_error = rc;
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+static int count(void *ctx, uint64_t *n)
+{
+	struct session *s = ctx;
+
+	return trace__count_netns(s->trace, n);
+}
+
+static void progress(void *ctx, const char *what, uint64_t done, uint64_t total)
+{
+	struct session *s = ctx;
+
+	if (s->progress)
+		s->progress(what, done, total);
+}
+
+struct workload_hooks session__hooks(struct session *s)
+{
+	return (struct workload_hooks){
+		.ctx = s,
+		.creator_begin = creator_begin,
+		.creator_end = creator_end,
+		.router_begin = router_begin,
+		.router_end = router_end,
+		.count = s->trace ? count : NULL,
+		.progress = progress,
+	};
+}
+
+static void *drain_loop(void *arg)
+{
+	struct session *s = arg;
+	struct pollfd p = { .fd = trace__fd(s->trace), .events = POLLIN };
+
+	while (!s->drain_stop) {
+		int rc;
+
+		poll(&p, 1, 20);
+		pthread_mutex_lock(&s->lock);
+		rc = trace__drain(s->trace);
+		if (rc && !s->put_error)
+			s->put_error = rc;
+		pthread_mutex_unlock(&s->lock);
+	}
+	return NULL;
+}
+
+int session__begin_creating(struct session *s)
+{
+	int rc;
+
+	if (!s->trace || s->streams == 1)
+		return 0;
+	if (s->freq)
+		trace__sampling(s->trace, true);
+	s->drain_stop = false;
+	rc = -pthread_create(&s->drainer, NULL, drain_loop, s);
+	s->draining = !rc;
+	return rc;
+}
+
+void session__end_creating(struct session *s)
+{
+	if (s->trace)
+		trace__sampling(s->trace, false);
+	if (!s->draining)
+		return;
+	s->drain_stop = true;
+	pthread_join(s->drainer, NULL);
+	s->draining = false;
+}
+
+int session__put_level(struct session *s, const struct frt_level *l)
+{
+	struct frt_loss loss = { 0 };
+	int rc = 0;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->trace) {
+		rc = trace__drain(s->trace);
+		if (!rc)
+			rc = trace__loss(s->trace, &loss);
+		loss.level = l->id;
+		if (!rc)
+			rc = put(s, FRT_REC_LOSS, &loss);
+		s->lost.events += loss.events;
+		s->lost.maps_full += loss.maps_full;
+		s->lost.samples += loss.samples;
+		s->lost.unpaired += loss.unpaired;
+		s->lost.undecoded += loss.undecoded;
+		s->lost.untagged += loss.untagged;
+		s->lost.sent += loss.sent;
+		s->lost.samples_taken += loss.samples_taken;
+	}
+	if (!rc)
+		rc = put(s, FRT_REC_LEVEL, l);
+	if (!rc)
+		rc = record__flush(s->rec);
+	if (rc && !s->put_error)
+		s->put_error = rc;
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+void session__close(struct session *s)
+{
+	session__end_creating(s);
+	if (s->trace)
+		trace__close(s->trace);
+	s->trace = NULL;
+	pthread_mutex_destroy(&s->lock);
+}

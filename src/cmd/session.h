@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A measuring session: joins the workload's hooks, the tracer and the record.
+ * It only passes on; what is measured is decided by the subcommand.
+ */
+#ifndef FRTRACE_SESSION_H
+#define FRTRACE_SESSION_H
+
+#include "record/record.h"
+#include "trace/trace.h"
+#include "workload/workload.h"
+
+#include <pthread.h>
+
+struct session {
+	struct trace *trace; /* NULL: untraced */
+	struct record_writer *rec;
+	unsigned streams;
+	unsigned freq;
+	int put_error;	       /* first error of the record; 0 */
+	uint32_t router_flags; /* or-ed to every router that begins */
+	uint32_t block;	       /* of --overhead */
+	uint32_t run;	       /* of --repeat */
+	uint64_t measured;     /* measured routers begun, for sampling every second one */
+	struct frt_loss lost;  /* summed over all levels */
+	pthread_mutex_t lock;  /* guards rec, trace__drain and the sums */
+	pthread_t drainer;
+	bool draining;
+	volatile bool drain_stop;
+	void (*progress)(const char *what, uint64_t done, uint64_t total);
+};
+
+void session__init(struct session *s, unsigned streams, unsigned freq);
+/* The sink for the tracer, to be used inside session__drain only. */
+struct frt_sink session__sink(struct session *s);
+struct workload_hooks session__hooks(struct session *s);
+
+/* With more than one stream a thread drains the ring while they run. 0 or -errno. */
+int session__begin_creating(struct session *s);
+void session__end_creating(struct session *s);
+
+/* Drains, then puts the level and what was lost in it. 0 or -errno. */
+int session__put_level(struct session *s, const struct frt_level *l);
+int session__put(struct session *s, enum frt_rec type, const void *item);
+
+/* Closes the tracer. The record stays. */
+void session__close(struct session *s);
+
+#endif
