@@ -74,6 +74,7 @@ enum frt_workmode {
 #define FRT_ROUTER_OVERHEAD 0x08 /* made to measure the cost of looking only */
 #define FRT_ROUTER_STOLEN   0x10 /* more than 2 % stolen time around it */
 #define FRT_ROUTER_FAILED   0x20
+#define FRT_ROUTER_DELETE   0x40 /* a hook's call for its deletion: steps only, no router line */
 
 struct frt_router {
 	uint32_t id;	/* 1, 2, … */

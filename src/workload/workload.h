@@ -21,7 +21,9 @@ struct workload_hooks {
 	/* Outside any wall. flags: FRT_ROUTER_*, may be changed before the router. */
 	void (*router_begin)(void *ctx, struct frt_router *r);
 	/* Outside any wall, after the router: the place to drain. Called by one
-	 * thread at a time. */
+	 * thread at a time. Called once more when a router is deleted (without
+	 * router_begin): r->flags has FRT_ROUTER_DELETE, t0 and t1 are 0, the one
+	 * step is `delete`; the router's line is already written then. */
 	int (*router_end)(void *ctx, const struct frt_router *r, const struct frt_stepinst *steps,
 			  unsigned nsteps);
 	/* Network namespaces besides the first; NULL: counted from /proc. */
