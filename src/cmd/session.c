@@ -91,10 +91,11 @@ static int router_end(void *ctx, const struct frt_router *r, const struct frt_st
 		      unsigned nsteps)
 {
 	struct session *s = ctx;
-	int rc;
+	int rc = 0;
 
 	pthread_mutex_lock(&s->lock);
-	rc = put(s, FRT_REC_ROUTER, r);
+	if (!(r->flags & FRT_ROUTER_DELETE))
+		rc = put(s, FRT_REC_ROUTER, r);
 	for (unsigned i = 0; !rc && i < nsteps; i++)
 		rc = put(s, FRT_REC_STEP, &steps[i]);
 	if (!rc && s->trace && s->streams == 1)
