@@ -21,13 +21,20 @@ extern const char *const report__views[]; /* NULL at the end */
 /* schema frtrace-report/1. */
 struct json_t *report__json(const struct frt_profile *p);
 
-/* Exporters: one row each in report__exporters. out is written whole. */
+/* Exporters: one row each in report__exporters. write puts the whole of one
+ * output; it returns 0 or -errno and one line in err, which names the object,
+ * the reason and what to do: -EINVAL the selection makes no sense (wrong usage),
+ * -ENODATA the record does not hold what the format shows. */
+struct rate;
 struct export_opts {
 	const char *step; /* NULL: all */
 	int64_t at;	  /* level asked; -1: all */
-	const char *kind; /* cpu | off | wall | rate */
+	const char *kind; /* cpu | off | wall | functions | rate; NULL: the format's own */
 	int64_t diff[2];  /* levels; -1: none */
-	struct frt_trail *trail; /* for timelines and rates */
+	struct frt_trail *trail; /* for timelines */
+	bool icicle;	  /* svg: the root on top */
+	const struct rate *const *rates; /* analyze/rate.h; for rates, NULL: none */
+	size_t nrates;
 };
 struct exporter {
 	const char *format, *suffix, *what;
