@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the files of the analysis hand to each other: the trail sorted into
+ * levels, routers and steps, and each figure as one value per router. Private
+ * to src/analyze.
+ *
+ * Everything here is freed with the profile's arena, except what analysis__free
+ * frees.
+ */
+#ifndef FRTRACE_ANALYZE_ANALYSIS_H
+#define FRTRACE_ANALYZE_ANALYSIS_H
+
+#include "analyze/analyze.h"
+#include "analyze/fit.h"
+#include "analyze/stats.h"
+#include "util/util.h"
+
+#include <frtrace/steps.h>
+
+/* Rows of the steps table: the steps, a command of the user's own, what lies
+ * between the steps of a router, and the router. */
+enum row {
+	ROW_FOREIGN = FRT_STEPS,
+	ROW_GAP,
+	ROW_ROUTER,
+	ROWS,
+};
+
+struct row_def {
+	const char *name;
+	bool creation, control;
+};
+
+/* A measured router (not warm-up, not failed, not for the cost of looking). */
+struct router {
+	const struct frt_router *r;
+	const struct frt_stepinst **step; /* its steps in order of time */
+	size_t nsteps;
+	bool traced; /* each of its steps has a creator whose events were recorded */
+};
+
+/* One figure that growth is made of: integer ns per measured router of a
+ * level. Equal strings are equal pointers (analysis.strings). */
+struct cell {
+	uint8_t row;	    /* enum row; a step or ROW_GAP */
+	uint8_t kind;	    /* enum frt_kind, or KIND_UNACCOUNTED */
+	const char *action; /* NULL: unaccounted */
+	const char *where;  /* wait class, probed function, or NULL */
+	int64_t *v;	    /* one per router of the level */
+	struct cell *next;  /* same hash */
+};
+#define KIND_UNACCOUNTED FRT_KINDS
+
+#define CELL_BUCKETS 1024
+
+struct level {
+	const struct frt_level *l;
+	struct frt_levelrow *out;
+	struct router *router;
+	size_t nrouters;
+	double existing;	/* mean over its routers */
+	double *wall[ROWS];	/* ns per router; NAN where a router lacks the step */
+	bool has[ROWS], traced; /* traced: all of its routers are */
+	/* filled by account.c */
+	struct cell *bucket[CELL_BUCKETS];
+	struct cell **cell;
+	size_t ncells, cells_cap;
+	struct step_account *account[ROWS];
+};
+
+/* Levels that asked for the same number, over all runs; `again` is none. */
+struct group {
+	uint32_t asked;
+	struct level **level;
+	size_t nlevels, nrouters;
+	double existing; /* mean over all its routers */
+	bool traced;
+};
+
+struct analysis {
+	const struct frt_trail *t;
+	const struct analyze_opts *o;
+	struct frt_profile *p;
+	struct arena *arena;
+	struct intern *strings;
+	struct level *level;
+	size_t nlevels;
+	struct group *group; /* ascending by what was asked */
+	size_t ngroups;
+	const struct frt_stepinst **steps; /* all, by router and time */
+	double *scratch;
+	size_t nscratch;
+	uint64_t predict[8];
+	size_t npredict;
+	struct index *index; /* events by task; NULL untraced */
+};
+
+extern const struct row_def analysis__rows[ROWS];
+/* Rows in the order in which reports show them. */
+extern const enum row analysis__order[ROWS];
+
+/* analysis.c */
+int analysis__sort(struct analysis *an);		  /* trail → levels, routers, steps */
+double *analysis__scratch(struct analysis *an, size_t n); /* valid until the next call */
+/* The values of a row of all levels of a group, in order, without the routers
+ * that lack it; n values in *n. NULL: no memory. From the scratch space. */
+double *group__walls(struct analysis *an, const struct group *g, enum row row, size_t *n);
+void analysis__free(struct analysis *an);
+
+/* One concern each; 0 or -ENOMEM. */
+int steps__fill(struct analysis *an);	   /* levels and their step rows */
+int stepgrowth__fill(struct analysis *an); /* growth of each step, drift */
+int growth__fill(struct analysis *an);	   /* the partition of the router's growth */
+int account__fill(struct analysis *an);	   /* traced: kinds, actions, frames, stacks */
+int overhead__fill(struct analysis *an);
+int outside__fill(struct analysis *an); /* outside and deferred */
+int worst__fill(struct analysis *an);
+
+/* The growth of estimates over the groups: shape, line and predictions. */
+struct growth_fit {
+	const char *shape;
+	double a, b, lack_p;
+	struct frt_prediction *predicted;
+	size_t npredicted;
+};
+int growth__fit(struct analysis *an, const struct estimate *e, struct growth_fit *out);
+
+#endif
