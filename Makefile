@@ -86,7 +86,9 @@ $(call obj,$(wildcard src/report/*.c)): $(PROTO_C:.c=.h)
 # BPF: every family is one object, linked into one, made into one skeleton.
 ifneq ($(BPF),0)
 BPF_ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
-BPF_SRC := $(wildcard bpf/*.bpf.c)
+# The definitions of the maps first: libbpf's linker (1.1) loses their offsets
+# when it sees an extern before them.
+BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
 BPF_O := $(patsubst bpf/%.bpf.c,$(B)/bpf/%.bpf.o,$(BPF_SRC))
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_$(BPF_ARCH) -D__bpf__ -Wall -Wextra -Werror \
 	-Wno-unused-parameter -Iinclude -Ivmlinux -Ibpf $(shell $(PKG_CONFIG) --cflags libbpf)

@@ -21,6 +21,7 @@
 #define FRT_ARGS_MAX	  512 /* bytes of argv kept of an exec */
 #define FRT_TEXT_MAX	  64  /* path, link kind or name decoded from a call */
 #define FRT_COMM_LEN	  16
+#define FRT_COMM_INTERRUPT "[interrupt]\0\0\0\0" /* waker_comm: no task, an interrupt */
 #define FRT_STACK_MAX	  64  /* frames of a sample */
 #define FRT_OFF_STACK_MAX 32  /* frames of a switch-out */
 #define FRT_FUNC_NODES	  48  /* nodes of one call's function tree */
@@ -102,7 +103,20 @@ struct frt_ev_exec {
 	char args[FRT_ARGS_MAX]; /* NUL between arguments; only args_len bytes are sent */
 };
 
-/* What could be decoded of a call's arguments. */
+/*
+ * What could be decoded of a call's arguments.
+ *
+ * NS: flags are those of unshare and clone (fork and vfork: what they stand
+ * for), for setns the type asked for or, when that is 0, of the namespace
+ * behind the descriptor; *_after of a clone are the child's.
+ * MOUNT: text is "TARGET\tTYPE"; with MS_BIND "TARGET\tSOURCE", of the source
+ * its last 20 bytes; umount2, open_tree and move_mount: the path; fsopen: the
+ * type. flags of mount_setattr are given in the words of mount(2).
+ * OPEN, WRITE: text is the path below /proc/sys/; flags those of open.
+ * NETLINK: of the first message with NLM_F_CREATE, else of the first. text of
+ * a link message is its IFLA_INFO_KIND, then "@netns" when the link itself is
+ * told to go to another namespace: "veth", "@netns".
+ */
 enum frt_detail {
 	FRT_DET_NONE = 0,
 	FRT_DET_NS,	/* unshare, setns, clone, clone3: flags, fd type, ns before/after */

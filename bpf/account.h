@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* What every family of programs does with a task's state: account time up to
+ * now, and send events. */
+#ifndef FRT_ACCOUNT_H
+#define FRT_ACCOUNT_H
+
+#include "maps.h"
+#include "core.h"
+
+static __always_inline struct frt_cpu *this_cpu(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&cpus, &zero);
+}
+
+static __always_inline struct task_state *slot__get(u32 slot)
+{
+	return bpf_map_lookup_elem(&slots, &slot);
+}
+
+/* The state of the task that runs on this CPU, when it is followed. */
+static __always_inline struct task_state *followed(const struct frt_cpu *c)
+{
+	return c && c->slot ? slot__get(c->slot) : NULL;
+}
+
+/* The state of a task that need not run here. */
+static __always_inline struct task_state *followed_task(const struct task_struct *t)
+{
+	u32 tid = BPF_CORE_READ(t, pid), *slot;
+
+	if (!tid)
+		return NULL;
+	slot = bpf_map_lookup_elem(&pids, &tid);
+	return slot ? slot__get(*slot) : NULL;
+}
+
+static __always_inline void account(struct task_state *s, u64 now)
+{
+	u64 d = now - s->since;
+
+	s->sum.cpu += d;
+	if (s->mode == FRT_MODE_USER)
+		s->user += d;
+	s->since = now;
+}
+
+/* Sums of a running task as they will be at now, without touching them. */
+static __always_inline void snapshot(const struct task_state *s, u64 now, struct frt_snap *snap)
+{
+	u64 d = now - s->since;
+
+	snap->cpu_ns = s->sum.cpu + d;
+	snap->user_ns = s->user + (s->mode == FRT_MODE_USER ? d : 0);
+}
+
+/* A creator's instance is what it wrote last, read whenever it is used. */
+static __always_inline u32 instance_of(const struct task_state *s)
+{
+	u32 idx = s->creator - 1;
+	struct frt_creator *c;
+
+	if (!s->creator)
+		return s->tag.instance;
+	c = bpf_map_lookup_elem(&creators, &idx);
+	return c ? *(volatile u32 *)&c->instance : 0;
+}
+
+static __always_inline void fill_tag(const struct task_state *s, struct frt_tag *t)
+{
+	t->task = s->tag.task;
+	t->image = s->tag.image;
+	t->instance = instance_of(s);
+	t->tid = s->tag.tid;
+}
+
+static __always_inline void fill_head(struct frt_event *h, const struct task_state *s, u16 type,
+				      u16 size, u64 ts)
+{
+	h->type = type;
+	h->size = size;
+	h->cpu = bpf_get_smp_processor_id();
+	h->ts = ts;
+	fill_tag(s, &h->tag);
+}
+
+/* The reader is woken once a millisecond at most, and only when there is
+ * enough to make a round worth it; it looks by itself now and then. */
+static __always_inline u64 wake_flags(u64 now)
+{
+	if (!knob_wakeup_bytes || now - last_wake < 1000000 ||
+	    bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < knob_wakeup_bytes)
+		return BPF_RB_NO_WAKEUP;
+	last_wake = now;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
+static __always_inline void send(struct frt_cpu *c, void *event, u64 size, u64 now)
+{
+	if (bpf_ringbuf_output(&ring, event, size, wake_flags(now)))
+		c->loss[FRT_LOSS_EVENTS]++;
+	else
+		c->sent++;
+}
+
+/* A slot for task t. Returns its state, blank apart from its identity. */
+static __always_inline struct task_state *slot__new(const struct task_struct *t, u64 now)
+{
+	struct task_state *s;
+	u32 slot = 0, tid;
+
+	if (bpf_map_pop_elem(&free_slots, &slot))
+		return NULL;
+	s = slot__get(slot);
+	if (!s)
+		return NULL;
+	tid = BPF_CORE_READ(t, pid);
+	s->generation++;
+	s->slot = slot;
+	s->tag.task = s->generation * FRT_SLOTS + slot;
+	s->tag.image = 0;
+	s->tag.instance = 0;
+	s->tag.tid = tid;
+	s->epoch = epoch;
+	s->creator = 0;
+	s->start_time = BPF_CORE_READ(t, start_time);
+	s->since = now;
+	__builtin_memset(&s->sum, 0, sizeof(s->sum));
+	s->user = 0;
+	s->mode = FRT_MODE_USER;
+	s->flags = 0;
+	s->seq = 0;
+	s->rest_ns = 0;
+	s->rest_n = 0;
+	s->call_image = 0;
+	s->sig_ts = 0;
+	s->off.waking = 0;
+	s->off.nstack = 0;
+	if (bpf_map_update_elem(&pids, &tid, &slot, BPF_ANY)) {
+		bpf_map_push_elem(&free_slots, &slot, 0);
+		return NULL;
+	}
+	return s;
+}
+
+/* Gives the slot back; the tid's entry only when it is still this task's. */
+static __always_inline void slot__free(struct task_state *s)
+{
+	u32 tid = s->tag.tid, slot = s->slot;
+	u32 *have = bpf_map_lookup_elem(&pids, &tid);
+
+	if (have && *have == slot)
+		bpf_map_delete_elem(&pids, &tid);
+	s->tag.tid = 0;
+	s->flags = 0;
+	bpf_map_push_elem(&free_slots, &slot, 0);
+}
+
+/* Begins a call (or start, or exit) at now; time up to now is accounted. */
+static __always_inline void call__begin(struct task_state *s, s32 nr, u64 now)
+{
+	s->seq++;
+	s->call_image = s->tag.image;
+	s->at_call = s->sum;
+	s->call.in = now;
+	s->call.nr = nr;
+	s->call.detail = FRT_DET_NONE;
+	s->call.restarts = 0;
+	s->flags &= ~(FRT_F_SLEPT | FRT_F_PENDING | FRT_F_REREAD | FRT_F_SEND | FRT_F_FRESH);
+}
+
+/* Ends it at now with the sums of `end`: sends it or adds it to the rest. */
+static __always_inline void call__end(struct frt_cpu *c, struct task_state *s,
+				      const struct frt_sums *end, s64 ret, u64 now)
+{
+	struct frt_ev_call *e = &s->call;
+	u64 size = sizeof(*e);
+
+	if (e->detail == FRT_DET_NONE) {
+		if (!(s->flags & (FRT_F_SLEPT | FRT_F_SEND)) && now - e->in < knob_slow_ns) {
+			s->rest_n++;
+			s->rest_ns += end->cpu - s->at_call.cpu;
+			return;
+		}
+		size = __builtin_offsetof(struct frt_ev_call, text);
+		e->flags = 0;
+		e->net_before = e->net_after = e->mnt_before = e->mnt_after = 0;
+		*(u64 *)&e->nl_proto = 0;
+	}
+	fill_head(&e->h, s, FRT_EV_CALL, size, now);
+	e->h.tag.image = s->call_image;
+	e->ret = ret;
+	e->cpu_ns = end->cpu - s->at_call.cpu;
+	e->blocked_ns = end->blocked - s->at_call.blocked;
+	e->runq_ns = end->runq - s->at_call.runq;
+	e->seq = s->seq;
+	e->pad = 0;
+	send(c, e, size, now);
+}
+
+/* A call that returned to be restarted and was not: it ended back then, and
+ * what followed was user time. */
+static __always_inline void call__end_pending(struct frt_cpu *c, struct task_state *s)
+{
+	call__end(c, s, &s->at_pend, s->call.ret, s->pend_ts);
+	s->user += s->sum.cpu - s->at_pend.cpu;
+	s->flags &= ~FRT_F_PENDING;
+	s->mode = FRT_MODE_USER;
+}
+
+#endif

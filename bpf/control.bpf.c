@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * Programs the loader runs itself (BPF_PROG_TEST_RUN, in its own context):
+ * they begin and end following where a program outside the kernel cannot do it
+ * without a race, and count namespaces.
+ */
+#include "account.h"
+
+static __always_inline void seen_here(struct frt_cpu *c, struct task_state *s, u64 now)
+{
+	s->epoch = epoch;
+	s->since = now;
+	s->flags = FRT_F_ON_CPU;
+	s->mode = FRT_MODE_CALL;
+	s->off.waking = 0;
+	call__begin(s, FRT_NR_NONE, now);
+	s->flags |= FRT_F_FRESH;
+	c->slot = s->slot;
+}
+
+/* Follows the calling thread as creator args[0]; gives its serial, 0 on failure. */
+SEC("raw_tp")
+int frt_follow_self(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *t = current_task();
+	struct frt_cpu *c = this_cpu();
+	u64 now = bpf_ktime_get_ns();
+	struct task_state *s;
+
+	if (!c)
+		return 0;
+	s = followed_task(t);
+	if (!s)
+		s = slot__new(t, now);
+	if (!s)
+		return 0;
+	s->creator = (u32)ctx->args[0] + 1;
+	seen_here(c, s, now);
+	return s->tag.task;
+}
+
+/* After the programs were attached again: the caller is on this CPU. */
+SEC("raw_tp")
+int frt_here(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *t = current_task();
+	struct task_state *s = followed_task(t);
+	struct frt_cpu *c = this_cpu();
+
+	if (c && s && s->start_time == BPF_CORE_READ(t, start_time))
+		seen_here(c, s, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* Ends following tid args[0]. A slot whose task is neither here nor about to
+ * be switched out is not given out again: nobody could tell when it is free. */
+SEC("raw_tp")
+int frt_unfollow(struct bpf_raw_tracepoint_args *ctx)
+{
+	u32 tid = (u32)ctx->args[0], *slot;
+	struct frt_cpu *c = this_cpu();
+	struct task_state *s;
+
+	slot = bpf_map_lookup_elem(&pids, &tid);
+	if (!c || !slot)
+		return 0;
+	s = slot__get(*slot);
+	if (!s)
+		return 0;
+	if (c->slot == s->slot) {
+		c->slot = 0;
+		slot__free(s);
+		return 1;
+	}
+	s->flags |= FRT_F_DROPPED;
+	bpf_map_delete_elem(&pids, &tid);
+	return 1;
+}
+
+/* Entries of the list of namespaces walked in one run. */
+#define WALK_STEP 2048
+
+/*
+ * The kernel's own list of network namespaces, from the caller's on until it
+ * comes round; the list's head is one more entry. args[0] 1 begins anew.
+ * Gives 1 when there is more to walk. A namespace that is freed under the
+ * walk tears it: then the caller begins again.
+ */
+SEC("raw_tp")
+int frt_count_netns(struct bpf_raw_tracepoint_args *ctx)
+{
+	u32 zero = 0;
+	struct frt_walk *w = bpf_map_lookup_elem(&walks, &zero);
+	struct net *net = BPF_CORE_READ(current_task(), nsproxy, net_ns);
+	struct list_head *pos, *next, *back;
+	u64 n = 0;
+
+	if (!w || !net)
+		return 0;
+	if (ctx->args[0]) {
+		w->start = (u64)net + bpf_core_field_offset(struct net, list);
+		w->pos = w->start;
+		w->n = 0;
+		w->done = w->torn = 0;
+	}
+	pos = (struct list_head *)w->pos;
+	/* Is where it stopped still in the list? */
+	next = BPF_CORE_READ(pos, next);
+	back = BPF_CORE_READ(next, prev);
+	if (back != pos) {
+		w->torn = 1;
+		return 0;
+	}
+	for (int i = 0; i < WALK_STEP; i++) {
+		next = NULL;
+		bpf_core_read(&next, sizeof(next), &pos->next);
+		if (!next) {
+			w->torn = 1;
+			return 0;
+		}
+		pos = next;
+		if ((u64)pos == w->start) {
+			w->done = 1;
+			break;
+		}
+		n++;
+	}
+	w->n += n;
+	w->pos = (u64)pos;
+	return !w->done;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Accessors for what kernels call by different names, and for what takes more
+ * than one read. All read through the probe helpers: a pointer that went away
+ * gives 0, never a fault. */
+#ifndef FRT_CORE_H
+#define FRT_CORE_H
+
+#include "vmlinux.h"
+#include "arch.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#define TASK_DEAD 0x80
+
+#define PROC_SUPER_MAGIC 0x9fa0
+#define NSFS_MAGIC 0x6e736673
+#define PID_FS_MAGIC 0x50494446
+#define AF_NETLINK 16
+#define S_IFMT 0170000
+#define S_IFSOCK 0140000
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+/* __state since 5.14 (2f064a59a11f), before that state. */
+struct task_struct___new {
+	unsigned int __state;
+};
+struct task_struct___old {
+	long state;
+};
+/* The type of a namespace stands in itself since 6.18, before in its operations. */
+struct ns_common___new {
+	u32 ns_type;
+};
+struct proc_ns_operations___old {
+	int type;
+};
+struct ns_common___old {
+	const struct proc_ns_operations___old *ops;
+};
+#pragma clang attribute pop
+
+static __always_inline struct task_struct *current_task(void)
+{
+	return (struct task_struct *)bpf_get_current_task();
+}
+
+static __always_inline u32 task__state(const struct task_struct *t)
+{
+	const struct task_struct___new *n = (const void *)t;
+	const struct task_struct___old *o = (const void *)t;
+
+	if (bpf_core_field_exists(n->__state))
+		return BPF_CORE_READ(n, __state);
+	return (u32)BPF_CORE_READ(o, state);
+}
+
+static __always_inline u32 task__net(const struct task_struct *t)
+{
+	return BPF_CORE_READ(t, nsproxy, net_ns, ns.inum);
+}
+
+static __always_inline u32 task__mnt(const struct task_struct *t)
+{
+	return BPF_CORE_READ(t, nsproxy, mnt_ns, ns.inum);
+}
+
+/* CLONE_NEW* of a namespace. */
+static __always_inline u32 ns__type(const void *ns)
+{
+	const struct ns_common___new *n = ns;
+	const struct ns_common___old *o = ns;
+
+	if (bpf_core_field_exists(n->ns_type))
+		return BPF_CORE_READ(n, ns_type);
+	return (u32)BPF_CORE_READ(o, ops, type);
+}
+
+/* In a 32-bit call (after its entry)? */
+static __always_inline bool task__compat(const struct task_struct *t)
+{
+#ifdef FRT_COMPAT_STATUS
+	return BPF_CORE_READ(t, thread_info.status) & FRT_COMPAT_STATUS;
+#else
+	return BPF_CORE_READ(t, thread_info.flags) & FRT_COMPAT_FLAGS;
+#endif
+}
+
+/*
+ * Does this run in an interrupt rather than in the task it interrupted? arm64
+ * keeps the preemption count (any bit above the low 8: softirq, hardirq, NMI)
+ * in thread_info. On x86-64 it is a per-CPU variable that not every kernel
+ * lets BPF find; but interrupts that hit kernel code, and softirqs, run on a
+ * stack of their own (since 5.8), and a raw tracepoint's context lies on the
+ * stack in use. Interrupts that hit user code run on the task's stack: those
+ * are told by the task's mode. `scratch` (map memory) turns the pointer into a
+ * number.
+ */
+static __always_inline bool in_interrupt(const void *ctx, struct task_struct *t, u64 *scratch)
+{
+	u64 sp, base;
+
+	if (bpf_core_field_exists(t->thread_info.preempt_count))
+		return (u32)BPF_CORE_READ(t, thread_info.preempt_count) & 0xffff00;
+#ifdef FRT_TASK_STACK
+	*(volatile u64 *)scratch = (u64)ctx;
+	sp = *(volatile u64 *)scratch;
+	base = (u64)BPF_CORE_READ(t, stack);
+	return sp - base >= FRT_TASK_STACK;
+#else
+	(void)sp;
+	(void)base;
+	return false;
+#endif
+}
+
+/* The file behind a descriptor of the current task; NULL when there is none. */
+static __always_inline struct file *file_of(u32 fd)
+{
+	struct fdtable *fdt = BPF_CORE_READ(current_task(), files, fdt);
+	struct file **fds, *f = NULL;
+
+	if (!fdt || fd >= BPF_CORE_READ(fdt, max_fds))
+		return NULL;
+	fds = BPF_CORE_READ(fdt, fd);
+	if (bpf_probe_read_kernel(&f, sizeof(f), fds + fd))
+		return NULL;
+	return f;
+}
+
+#endif

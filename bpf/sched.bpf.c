@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/* On and off the CPU: who runs here, how long it was away, who woke it. */
+#include "account.h"
+
+/* A death is told when the task leaves its CPU for the last time: its parent
+ * was woken before, and what is between belongs to the task. */
+static __always_inline void switched_dead(struct frt_cpu *c, struct task_state *s,
+					  const struct task_struct *t, u64 now)
+{
+	struct frt_ev_dead *e;
+
+	if (s->mode == FRT_MODE_EXIT) {
+		s->flags |= FRT_F_SEND;
+		call__end(c, s, &s->sum, 0, now);
+	} else {
+		c->loss[FRT_LOSS_UNPAIRED]++;
+	}
+	e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
+	if (e) {
+		fill_head(&e->h, s, FRT_EV_DEAD, sizeof(*e), now);
+		e->snap.cpu_ns = s->sum.cpu;
+		e->snap.user_ns = s->user;
+		e->rest_ns = s->rest_ns;
+		e->rest_n = s->rest_n;
+		e->code = BPF_CORE_READ(t, exit_code);
+		bpf_ringbuf_submit(e, wake_flags(now));
+		c->sent++;
+	} else {
+		c->loss[FRT_LOSS_EVENTS]++;
+	}
+	slot__free(s);
+}
+
+static __always_inline void switched_out(void *ctx, struct frt_cpu *c, struct task_state *s,
+					 u32 state, bool preempt, u64 now)
+{
+	long n = 0;
+
+	s->off.out = now;
+	s->off.snap.cpu_ns = s->sum.cpu;
+	s->off.snap.user_ns = s->user;
+	s->off.mode = s->mode;
+	s->off.nr = s->mode == FRT_MODE_USER ? FRT_NR_NONE : s->call.nr;
+	s->off.state = state;
+	s->flags &= ~FRT_F_ON_CPU;
+	if (preempt || !state) {
+		s->off.why = FRT_OFF_PREEMPT;
+	} else {
+		s->off.why = FRT_OFF_BLOCKED;
+		s->flags |= FRT_F_SLEPT;
+		if (knob_off_stacks)
+			n = bpf_get_stack(ctx, s->off.stack, sizeof(s->off.stack), 0);
+	}
+	s->off.nstack = n > 0 ? n / sizeof(u64) : 0;
+}
+
+static __always_inline void switched_in(struct frt_cpu *c, struct task_state *s,
+					const struct task_struct *t, u64 now)
+{
+	u64 out = s->off.out, waking = s->off.waking, n = s->off.nstack;
+
+	if (s->epoch != epoch || s->flags & FRT_F_UNSEEN) {
+		/* Attached while it was off the CPU: it slept in a call when somebody
+		 * has woken it since, otherwise it was preempted. */
+		s->since = now;
+		s->flags = FRT_F_FRESH | FRT_F_ON_CPU;
+		s->epoch = epoch;
+		s->mode = FRT_MODE_USER;
+		if (waking >= epoch_ts) {
+			call__begin(s, FRT_NR_NONE, now);
+			s->mode = FRT_MODE_CALL;
+			s->flags |= FRT_F_FRESH;
+		}
+		s->off.waking = 0;
+		return;
+	}
+	if (s->off.why == FRT_OFF_PREEMPT)
+		waking = out;
+	else if (waking && waking < out)
+		waking = out; /* woken between its decision to sleep and the switch */
+	s->sum.blocked += (waking ? waking : now) - out;
+	s->sum.runq += waking ? now - waking : 0;
+	s->since = now;
+	s->flags |= FRT_F_ON_CPU;
+	s->off.waking = waking;
+	if (s->off.why == FRT_OFF_PREEMPT || !waking) {
+		s->off.waker.task = 0;
+		s->off.waker_comm[0] = 0;
+	}
+	if (n > FRT_OFF_STACK_MAX)
+		n = FRT_OFF_STACK_MAX;
+	n = __builtin_offsetof(struct frt_ev_off, stack) + n * sizeof(u64);
+	fill_head(&s->off.h, s, FRT_EV_OFF, n, now);
+	send(c, &s->off, n, now);
+	s->off.waking = 0;
+}
+
+SEC("raw_tp/sched_switch")
+int frt_switch(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *prev = (void *)ctx->args[1], *next = (void *)ctx->args[2];
+	struct frt_cpu *c = this_cpu();
+	struct task_state *s;
+	u64 now = 0;
+	u32 state;
+
+	if (!c)
+		return 0;
+	s = followed(c);
+	if (s) {
+		now = bpf_ktime_get_ns();
+		state = knob_prev_state ? (u32)ctx->args[3] : task__state(prev);
+		account(s, now);
+		if (state & TASK_DEAD)
+			switched_dead(c, s, prev, now);
+		else if (s->flags & FRT_F_DROPPED)
+			slot__free(s);
+		else
+			switched_out(ctx, c, s, state, ctx->args[0] & 1, now);
+	}
+	s = followed_task(next);
+	if (!s || s->start_time != BPF_CORE_READ(next, start_time)) {
+		c->slot = 0;
+		return 0;
+	}
+	if (!now)
+		now = bpf_ktime_get_ns();
+	c->slot = s->slot;
+	switched_in(c, s, next, now);
+	return 0;
+}
+
+/* Runs where the waker runs. */
+static __always_inline void woken(void *ctx, const struct task_struct *t)
+{
+	struct task_state *s = followed_task(t), *w;
+	struct frt_cpu *c;
+	u64 now;
+
+	if (!s)
+		return;
+	c = this_cpu();
+	if (!c)
+		return;
+	now = bpf_ktime_get_ns();
+	s->off.waker.task = 0;
+	w = followed(c);
+	if (in_interrupt(ctx, current_task(), &c->scratch) || (w && w->mode == FRT_MODE_USER)) {
+		__builtin_memcpy(s->off.waker_comm, FRT_COMM_INTERRUPT, FRT_COMM_LEN);
+	} else {
+		bpf_get_current_comm(s->off.waker_comm, sizeof(s->off.waker_comm));
+		if (w && w != s) {
+			snapshot(w, now, &s->off.waker_snap);
+			fill_tag(w, &s->off.waker);
+		}
+	}
+	s->off.waking = now;
+}
+
+SEC("raw_tp/sched_waking")
+int frt_waking(struct bpf_raw_tracepoint_args *ctx)
+{
+	woken(ctx, (void *)ctx->args[0]);
+	return 0;
+}
+
+SEC("raw_tp/sched_wakeup_new")
+int frt_wakeup_new(struct bpf_raw_tracepoint_args *ctx)
+{
+	woken(ctx, (void *)ctx->args[0]);
+	return 0;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * What is kept of a followed task while it lives: one slot of an array. A slot
+ * belongs to one task from its birth (or the moment it was attached) to its
+ * TASK_DEAD switch; only the task itself writes it, except the waking fields
+ * of `off`, which its waker fills while the task is off the CPU.
+ */
+#ifndef FRT_STATE_H
+#define FRT_STATE_H
+
+#include "vmlinux.h"
+#include <frtrace/events.h>
+
+/* Tasks followed at one time. Slot 0 stays empty: it means "not ours". */
+#define FRT_SLOTS 8192
+
+/* task_state.flags */
+#define FRT_F_FRESH 0x01   /* attached in the middle: an exit without an entry is no loss */
+#define FRT_F_SLEPT 0x02   /* the call blocked */
+#define FRT_F_PENDING 0x04 /* the call has returned to be restarted; it may go on */
+#define FRT_F_REREAD 0x08  /* its strings were not in memory at the entry */
+#define FRT_F_SEND 0x10	   /* to be sent whatever it costs */
+#define FRT_F_DROPPED 0x20 /* no longer followed: free the slot at its switch-out */
+#define FRT_F_ON_CPU 0x40
+#define FRT_F_UNSEEN 0x80 /* attached, and not yet seen on a CPU */
+
+/* Sums of a task since its birth. */
+struct frt_sums {
+	u64 cpu, blocked, runq;
+};
+
+struct task_state {
+	struct frt_tag tag;
+	u32 slot;
+	u32 generation; /* how often the slot was given out: tag.task = generation * FRT_SLOTS + slot */
+	u32 epoch;	/* of the attachment it was last seen in */
+	u32 creator;	/* index + 1 in creators; 0 */
+	u64 start_time; /* with the tid it identifies the task */
+
+	u64 since; /* up to here its time is accounted */
+	struct frt_sums sum;
+	u64 user; /* of sum.cpu */
+	u8 mode;  /* enum frt_mode */
+	u8 flags;
+	u16 pad;
+	u32 seq;
+	u64 rest_ns; /* calls of this image that were not sent */
+	u32 rest_n;
+	u32 call_image; /* image that entered the call */
+
+	struct frt_sums at_call; /* sum when the call began … */
+	struct frt_sums at_pend; /* … and when it returned to be restarted, */
+	u64 pend_ts;		 /* at that time */
+	struct frt_sums at_sig;	 /* … and at the last signal that may kill, */
+	u64 sig_ts, sig_user;	 /* at that time; 0: none since the last call */
+	u64 ptr[2];		 /* strings to read again at the exit */
+
+	struct frt_ev_call call; /* the call in progress */
+	struct frt_ev_off off;	 /* the switch-out in progress */
+};
+
+/* Of one CPU. */
+struct frt_cpu {
+	u32 slot; /* of the task that runs; 0: not followed */
+	u32 pad;
+	u64 scratch; /* a pointer becomes a number here */
+	u64 sent, samples;
+	u64 loss[FRT_LOSS_KINDS];
+};
+
+/* A creator's cell; a cache line, mapped into the creator. */
+struct frt_creator {
+	u32 instance;
+	u32 pad[15];
+};
+
+/* Room that does not fit on the stack; one of each CPU and program kind. */
+struct frt_scratch {
+	union {
+		struct frt_ev_exec exec;
+		struct frt_ev_sample sample;
+		struct {
+			u64 dentry[8];
+			char path[2 * FRT_TEXT_MAX];
+		};
+		struct {
+			u32 off, end, nested, i;
+			u8 raw[64];
+		};
+	};
+};
+
+enum frt_scratch_use { FRT_SCRATCH_TASK, FRT_SCRATCH_SAMPLE, FRT_SCRATCHES };
+
+/* Progress of a walk that takes several runs. */
+struct frt_walk {
+	u64 start, pos, n;
+	u32 done, torn;
+};
+
+#endif

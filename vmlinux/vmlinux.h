@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The kernel's types, as far as the BPF programs read them: hand-kept, only
+ * the fields used. Offsets written here mean nothing: CO-RE moves every access
+ * to where the running kernel has the field (preserve_access_index), and a
+ * field that some kernels lack is asked for with bpf_core_field_exists().
+ * What was renamed stands in bpf/core.h under both names.
+ */
+#ifndef __VMLINUX_H__
+#define __VMLINUX_H__
+
+typedef signed char __s8;
+typedef unsigned char __u8;
+typedef short __s16;
+typedef unsigned short __u16;
+typedef int __s32;
+typedef unsigned int __u32;
+typedef long long __s64;
+typedef unsigned long long __u64;
+typedef __s8 s8;
+typedef __u8 u8;
+typedef __s16 s16;
+typedef __u16 u16;
+typedef __s32 s32;
+typedef __u32 u32;
+typedef __s64 s64;
+typedef __u64 u64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u64 __be64;
+typedef __u32 __wsum;
+typedef _Bool bool;
+typedef int pid_t;
+
+enum {
+	false = 0,
+	true = 1,
+};
+
+/* From the kernel's ABI (include/uapi/linux/bpf.h): numbers, not layouts. */
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_HASH = 5,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_QUEUE = 22,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+	BPF_F_NO_PREALLOC = 1,
+	BPF_F_MMAPABLE = 1024,
+	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_FORCE_WAKEUP = 2,
+	BPF_RB_AVAIL_DATA = 0,
+	BPF_F_SKIP_FIELD_MASK = 255,
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct list_head {
+	struct list_head *next, *prev;
+};
+
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct thread_info {
+	unsigned long flags;
+	u32 status; /* x86 */
+	union {	    /* arm64 */
+		u64 preempt_count;
+	};
+};
+
+struct seccomp {
+	int mode;
+};
+
+/* __ns_ref and what else moves inside is of no interest here. */
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct list_head list;
+	struct ns_common ns;
+};
+
+struct mnt_namespace {
+	struct ns_common ns;
+};
+
+struct nsproxy {
+	struct mnt_namespace *mnt_ns;
+	struct net *net_ns;
+};
+
+struct mm_struct {
+	unsigned long arg_start, arg_end;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct super_block {
+	unsigned long s_magic;
+};
+
+struct inode {
+	unsigned short i_mode;
+	struct super_block *i_sb;
+	void *i_private;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+	struct inode *d_inode;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+struct file {
+	struct path f_path;
+	struct inode *f_inode;
+	void *private_data;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct sock_common {
+	unsigned short skc_family;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	u16 sk_protocol;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct pid {
+	struct hlist_head tasks[4];
+};
+
+struct signal_struct {
+	struct list_head thread_head;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	void *stack;
+	struct mm_struct *mm;
+	int exit_code;
+	pid_t pid;
+	pid_t tgid;
+	struct hlist_node pid_links[4];
+	struct list_head thread_node;
+	u64 start_time;
+	char comm[16];
+	struct files_struct *files;
+	struct nsproxy *nsproxy;
+	struct signal_struct *signal;
+	struct seccomp seccomp;
+};
+
+struct sigaction {
+	void *sa_handler;
+};
+
+struct k_sigaction {
+	struct sigaction sa;
+};
+
+#pragma clang attribute pop
+
+/* Contexts of the program types used. */
+struct bpf_raw_tracepoint_args {
+	__u64 args[0];
+};
+
+#endif /* __VMLINUX_H__ */
