@@ -6,8 +6,8 @@
 
 # What the tests need of a real machine, found by name on this one. What is not
 # here is left out, unless it is in vm_must.
-vm_must='bash busybox ip sysctl'
-vm_tools='bash ip bridge tc ss sysctl ps pgrep pkill bpftool unshare nsenter mount umount mountpoint findmnt
+vm_must='bash dash busybox ip sysctl'
+vm_tools='bash dash ip bridge tc ss sysctl ps pgrep pkill bpftool unshare nsenter mount umount mountpoint findmnt
 setpriv taskset chrt flock grep sed awk mawk gawk find xargs cmp diff jq strace'
 
 pack_cpio() {
@@ -96,6 +96,8 @@ image_user() {
 		stage_extra "$stage" "$name"
 	done
 	stage_file "$stage" "$(command -v busybox)"
+	# The shell of busybox would run its own ip before the real one.
+	ln -s dash "$stage/usr/bin/sh"
 	file=$(command -v busybox)
 	while read -r name; do
 		[ -e "$stage/usr/bin/$name" ] || [ -e "$stage/usr/sbin/$name" ] ||
