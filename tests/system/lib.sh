@@ -1,0 +1,176 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What the system tests share. A test sources this file, calls `isolate "$@"`
+# first, reports its cases with pass, fail and skip (or check), and ends with
+# `finish`. Every test may be run by hand, alone.
+set -uo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+BUILD=${FRT_BUILD:-$top/build}
+FRTRACE=${FRTRACE:-$BUILD/frtrace}
+LONG=${FRT_LONG:-0}
+export FRTRACE LONG
+n_pass=0 n_fail=0
+
+# skip_all REASON: the whole test.
+skip_all() {
+	echo "skip: $*"
+	exit 77
+}
+
+pass() {
+	n_pass=$((n_pass + 1))
+	echo "ok $*"
+}
+
+# fail NAME [DETAIL…]: the details go on lines of their own.
+fail() {
+	n_fail=$((n_fail + 1))
+	echo "not ok $1"
+	shift
+	[ $# -eq 0 ] || printf '%s\n' "$@" | sed 's/^/    /'
+}
+
+# skip NAME REASON
+skip() {
+	echo "skip $1: $2"
+}
+
+# check NAME COMMAND…: a case that passes when the command does; its output is
+# the detail when it does not.
+check() {
+	local name=$1 out
+	shift
+	if out=$("$@" 2>&1); then
+		pass "$name"
+	else
+		fail "$name" "$out"
+		return 1
+	fi
+}
+
+finish() {
+	[ $((n_pass + n_fail)) -gt 0 ] || fail "no case was run"
+	exit $((n_fail > 0))
+}
+
+need_tools() {
+	local t
+	for t in "$@"; do
+		command -v "$t" >/dev/null || skip_all "no $t"
+	done
+}
+
+# isolate "$@": the rest of the test in mount and network namespaces of its own,
+# with an empty /run, so that other runs on the machine see nothing of it and
+# it nothing of them. $T is an empty directory and the current one.
+isolate() {
+	[ "$(id -u)" -eq 0 ] || skip_all "not root"
+	[ -x "$FRTRACE" ] || skip_all "$FRTRACE is not built"
+	need_tools unshare jq ip setpriv
+	if [ -z "${FRT_ISOLATED:-}" ]; then
+		FRT_ISOLATED=1 exec unshare -m -n --propagation private -- "$BASH" "$0" "$@"
+	fi
+	# what a child of ours inherits, but not a child of a child of ours
+	unset FRT_ISOLATED
+	mount -t tmpfs -o mode=755 run /run || skip_all "no tmpfs for /run"
+	ip link set lo up
+	T=$(mktemp -d "${TMPDIR:-/tmp}/frtrace-test.XXXXXX") || exit 1
+	chmod 755 "$T"
+	cd "$T" || exit 1
+	trap 'cd /; rm -rf "$T"' EXIT
+}
+
+# held_progs: numbers of the BPF programs that a process holds.
+held_progs() {
+	cat /proc/[0-9]*/fdinfo/* 2>/dev/null | sed -n 's/^prog_id:[[:space:]]*//p' | sort -u
+}
+
+# orphan_progs: BPF programs that live without a process: pinned, or forgotten.
+orphan_progs() {
+	command -v bpftool >/dev/null || return 0
+	comm -23 <(bpftool -j prog show 2>/dev/null | jq -r '.[].id' | sort -u) <(held_progs)
+}
+
+# empty_cgroups: control groups of frtrace's with nothing alive in them.
+empty_cgroups() {
+	local d
+	find /sys/fs/cgroup -maxdepth 4 -type d -name '*frtrace*' 2>/dev/null |
+		while read -r d; do
+			[ -n "$(cat "$d/cgroup.procs" 2>/dev/null)" ] || echo "cgroup $d"
+		done
+}
+
+# Everything that a run could leave behind, one object a line. The two
+# directories that ip and frtrace make in /run are none; what is in them is.
+snapshot() {
+	ip -o link show | awk -F': ' '{ sub(/@.*/, "", $2); print "link " $2 }'
+	find /run -mindepth 1 ! -path /run/netns ! -path /run/frtrace -printf 'file %p\n'
+	awk '{ shared = ""
+	       for (i = 7; $i != "-"; i++) { sub(/:.*/, "", $i); shared = shared " " $i }
+	       print "mount " $5 " " $(i + 1) shared }' /proc/self/mountinfo
+	find /sys/fs/bpf -mindepth 1 -printf 'pinned %p\n' 2>/dev/null
+	orphan_progs | sed 's/^/orphaned BPF program /'
+	empty_cgroups
+	sessions
+}
+
+# Processes of this session other than the shells that ask.
+sessions() {
+	ps -o pid=,ppid=,comm= -s "$(ps -o sid= -p $$ | tr -d ' ')" |
+		awk '$3 ~ /^(frtrace|ip|sudo|sysctl|true)$/ { print "process " $3 }'
+}
+
+# left_since FILE: what is there now and was not when FILE was written, or the
+# reverse. Some things (programs, dying processes) take a moment to go.
+left_since() {
+	local i diff=
+	for ((i = 0; i < 50; i++)); do
+		diff=$(diff <(sort "$1") <(snapshot | sort) | grep '^[<>]') || return 0
+		sleep 0.2
+	done
+	printf 'since the snapshot (< gone, > left behind):\n%s\n' "$diff"
+	return 1
+}
+
+# run_json FILE ARGS…: the main job, its JSON in FILE and its remarks in FILE.err;
+# returns its status.
+run_json() {
+	local file=$1
+	shift
+	"$FRTRACE" --json --quiet -o none --settle 0 "$@" >"$file" 2>"$file.err" </dev/null
+}
+
+# sums_hold FILE: the rules that every traced report keeps: the four kinds and
+# what is unaccounted add up to the wall (to a rounded ns per term), unaccounted
+# is below 1 %, the actions add up to no more than the step, frames to their
+# action's kernel time, and nothing is lost.
+sums_hold() {
+	local out
+	out=$(jq -r -L "$top/tests/system" 'include "checks"; broken_rules' "$1" 2>&1) || {
+		echo "$1: $out"
+		return 1
+	}
+	[ -z "$out" ] || {
+		echo "$out"
+		return 1
+	}
+}
+
+# counts_are FILE ROUTERS: every row of every level has just that many.
+counts_are() {
+	local out
+	out=$(jq -r --argjson n "$2" '
+		.levels[] | .level as $l
+		| (select(.routers != $n) | "level \($l): routers \(.routers), not \($n)"),
+		  (.steps[] | select(.n != $n) | "level \($l) \(.step): n \(.n), not \($n)"),
+		  ((["add", "exec", "sysctl", "veth", "delete", "true", "router"] - [.steps[].step])[]
+		   | "level \($l): no row \(.)")' "$1" 2>&1) || {
+		echo "$1: $out"
+		return 1
+	}
+	[ -z "$out" ] || {
+		echo "$out"
+		return 1
+	}
+}
