@@ -6,6 +6,7 @@
 
 #include "maps.h"
 #include "core.h"
+#include "function.h"
 
 static __always_inline struct frt_cpu *this_cpu(void)
 {
@@ -134,6 +135,7 @@ static __always_inline struct task_state *slot__new(const struct task_struct *t,
 	s->rest_ns = 0;
 	s->rest_n = 0;
 	s->call_image = 0;
+	s->func = 0;
 	s->sig_ts = 0;
 	s->off.waking = 0;
 	s->off.nstack = 0;
@@ -152,6 +154,7 @@ static __always_inline void slot__free(struct task_state *s)
 
 	if (have && *have == slot)
 		bpf_map_delete_elem(&pids, &tid);
+	func__free(s);
 	s->tag.tid = 0;
 	s->flags = 0;
 	bpf_map_push_elem(&free_slots, &slot, 0);
@@ -170,6 +173,31 @@ static __always_inline void call__begin(struct task_state *s, s32 nr, u64 now)
 	s->flags &= ~(FRT_F_SLEPT | FRT_F_PENDING | FRT_F_REREAD | FRT_F_SEND | FRT_F_FRESH);
 }
 
+/* The functions seen in the call that ends; then the tree is empty again. */
+static __noinline int func__send(struct frt_cpu *c, struct task_state *s, u64 now)
+{
+	struct frt_func_state *f = func__state(s);
+	u64 size, n;
+
+	if (!f || !(f->nnodes | f->lost))
+		return 0;
+	n = f->nnodes;
+	if (n > FRT_FUNC_NODES)
+		n = FRT_FUNC_NODES;
+	size = __builtin_offsetof(struct frt_ev_func, nodes) + n * sizeof(struct frt_func_node);
+	fill_head(&f->ev.h, s, FRT_EV_FUNC, size, now);
+	f->ev.h.tag.image = s->call_image;
+	f->ev.seq = s->seq;
+	f->ev.nr = s->call.nr;
+	f->ev.lost = f->lost;
+	f->ev.nnodes = n;
+	send(c, &f->ev, size, now);
+	c->loss[FRT_LOSS_UNPAIRED] += f->depth;
+	f->depth = f->nnodes = f->lost = f->over = 0;
+	s->flags |= FRT_F_SEND;
+	return 0;
+}
+
 /* Ends it at now with the sums of `end`: sends it or adds it to the rest. */
 static __always_inline void call__end(struct frt_cpu *c, struct task_state *s,
 				      const struct frt_sums *end, s64 ret, u64 now)
@@ -177,6 +205,8 @@ static __always_inline void call__end(struct frt_cpu *c, struct task_state *s,
 	struct frt_ev_call *e = &s->call;
 	u64 size = sizeof(*e);
 
+	if (s->func)
+		func__send(c, s, now);
 	if (e->detail == FRT_DET_NONE) {
 		if (!(s->flags & (FRT_F_SLEPT | FRT_F_SEND)) && now - e->in < knob_slow_ns) {
 			s->rest_n++;

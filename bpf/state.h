@@ -47,6 +47,8 @@ struct task_state {
 	u64 rest_ns; /* calls of this image that were not sent */
 	u32 rest_n;
 	u32 call_image; /* image that entered the call */
+	u32 func;	/* index of its function state; 0: none */
+	u32 pad2;
 
 	struct frt_sums at_call; /* sum when the call began … */
 	struct frt_sums at_pend; /* … and when it returned to be restarted, */

@@ -29,6 +29,9 @@ struct frt_arg_block {
 #define FRT_ARG4(b) ((b)->r8)
 #define FRT_NR_ADDR(regs) ((const char *)(regs) + __builtin_offsetof(struct frt_regs, orig_ax))
 #define FRT_USER_REGS(r) (((r)->cs & 3) == 3)
+/* Arguments of a kernel function at its entry. */
+#define FRT_FUNC_ARG0(r) ((r)->di)
+#define FRT_FUNC_ARG1(r) ((r)->si)
 
 /* TS_COMPAT in thread_info.status; set at the entry of a 32-bit call. */
 #define FRT_COMPAT_STATUS 0x0002
@@ -73,6 +76,8 @@ struct frt_arg_block {
 /* x8 holds the number from entry to exit. */
 #define FRT_NR_ADDR(regs) ((const char *)(regs) + __builtin_offsetof(struct frt_regs, regs[8]))
 #define FRT_USER_REGS(r) (((r)->pstate & 0xf) == 0)
+#define FRT_FUNC_ARG0(r) ((r)->regs[0])
+#define FRT_FUNC_ARG1(r) ((r)->regs[1])
 
 /* _TIF_32BIT in thread_info.flags. */
 #define FRT_COMPAT_FLAGS (1UL << 22)

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Probed functions: one tree per system call of a followed task, summed while
+ * the call runs and sent when it ends. Whatever rung they are attached by, all
+ * programs come here with the function's number.
+ *
+ * A frame's cost is two clock reads, one of them shared with nobody; its CPU
+ * time comes from the task's own account, so what it spent off the CPU needs no
+ * bookkeeping at switches.
+ */
+#ifndef FRT_FUNCTION_H
+#define FRT_FUNCTION_H
+
+#include "maps.h"
+#include "core.h"
+
+#define FRT_FUNC_STATES 1024 /* tasks inside probed functions at one time */
+#define FRT_FUNCS_MAX 8192   /* attached functions */
+
+/* How calls of one function are told apart; by number of the function. */
+enum frt_func_split {
+	FRT_SPLIT_NONE = 0,
+	FRT_SPLIT_ARG,	 /* variant: does the argument have bits of mask? */
+	FRT_SPLIT_DEREF, /* key: the pointer that the first argument has at offset mask */
+};
+
+struct frt_func_conf {
+	u8 split; /* enum frt_func_split */
+	u8 arg;	  /* FRT_SPLIT_ARG: which argument, 0 or 1 */
+	u8 entry_only;
+	u8 pad;
+	u32 pad2;
+	u64 mask;
+};
+
+struct frt_func_frame {
+	u32 func;
+	u16 node;  /* index + 1; 0: recursion, counted at the outermost */
+	u16 above; /* index + 1 of the frame that counts this one as its child */
+	u64 ts, cpu;
+	u64 child, child_off;
+};
+
+struct frt_func_state {
+	u32 depth;
+	u32 nnodes;
+	u32 lost; /* too deep or too many */
+	u32 over; /* entries beyond the depth that are still open */
+	struct frt_func_frame frame[FRT_FUNC_DEPTH];
+	struct frt_ev_func ev; /* nodes grow here, sent in place */
+};
+
+FRT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FRT_FUNC_STATES);
+	__type(key, u32);
+	__type(value, struct frt_func_state);
+} funcs SEC(".maps");
+
+/* Free func states, 1 …; last in, first out: the warm one again. */
+FRT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, FRT_FUNC_STATES);
+	__uint(value_size, sizeof(u32));
+} free_funcs SEC(".maps");
+
+FRT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FRT_FUNCS_MAX);
+	__type(key, u32);
+	__type(value, struct frt_func_conf);
+} func_conf SEC(".maps");
+
+#ifndef FRT_DEFINE
+extern u32 funcs_ready; /* set last, when everything is attached */
+#endif
+
+static __always_inline struct frt_func_state *func__state(const struct task_state *s)
+{
+	u32 i = s->func;
+
+	return i ? bpf_map_lookup_elem(&funcs, &i) : NULL;
+}
+
+/* Gives the task a state; NULL when there is none left. */
+static __always_inline struct frt_func_state *func__new(struct task_state *s)
+{
+	struct frt_func_state *f;
+	u32 i = 0;
+
+	if (bpf_map_pop_elem(&free_funcs, &i))
+		return NULL;
+	f = bpf_map_lookup_elem(&funcs, &i);
+	if (!f)
+		return NULL;
+	s->func = i;
+	f->depth = f->nnodes = f->lost = f->over = 0;
+	return f;
+}
+
+static __always_inline void func__free(struct task_state *s)
+{
+	u32 i = s->func;
+
+	if (!i)
+		return;
+	s->func = 0;
+	bpf_map_push_elem(&free_funcs, &i, 0);
+}
+
+#endif
