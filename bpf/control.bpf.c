@@ -52,28 +52,29 @@ int frt_here(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Ends following tid args[0]. A slot whose task is neither here nor about to
- * be switched out is not given out again: nobody could tell when it is free. */
+/* Ends following the task with serial args[0]. A slot whose task is neither
+ * here nor about to be switched out is not given out again: nobody could tell
+ * when it is free. */
 SEC("raw_tp")
 int frt_unfollow(struct bpf_raw_tracepoint_args *ctx)
 {
-	u32 tid = (u32)ctx->args[0], *slot;
+	struct task_state *s = slot__get((u32)ctx->args[0] % FRT_SLOTS);
 	struct frt_cpu *c = this_cpu();
-	struct task_state *s;
+	u32 tid, slot, *have;
 
-	slot = bpf_map_lookup_elem(&pids, &tid);
-	if (!c || !slot)
+	if (!c || !s || s->tag.task != (u32)ctx->args[0] || !s->tag.tid)
 		return 0;
-	s = slot__get(*slot);
-	if (!s)
-		return 0;
-	if (c->slot == s->slot) {
+	slot = s->slot;
+	if (c->slot == slot) {
 		c->slot = 0;
 		slot__free(s);
 		return 1;
 	}
 	s->flags |= FRT_F_DROPPED;
-	bpf_map_delete_elem(&pids, &tid);
+	tid = s->tag.tid;
+	have = bpf_map_lookup_elem(&pids, &tid);
+	if (have && *have == slot)
+		bpf_map_delete_elem(&pids, &tid);
 	return 1;
 }
 

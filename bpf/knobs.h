@@ -5,12 +5,12 @@
 #define FRT_KNOBS_H
 
 /* sched_switch passes prev_state (5.18; before, it is read from the task). */
-extern const volatile u32 knob_prev_state;
+extern const volatile __u32 knob_prev_state;
 /* Kernel stacks at switch-out. */
-extern const volatile u32 knob_off_stacks;
+extern const volatile __u32 knob_off_stacks;
 /* An undecoded call that took this long is sent. */
-extern const volatile u64 knob_slow_ns;
+extern const volatile __u64 knob_slow_ns;
 /* Wake the reader when this many bytes lie in the ring; 0: never. */
-extern const volatile u64 knob_wakeup_bytes;
+extern const volatile __u64 knob_wakeup_bytes;
 
 #endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shared by the files of src/trace only. */
+#ifndef FRTRACE_TRACE_INTERNAL_H
+#define FRTRACE_TRACE_INTERNAL_H
+
+#include "trace/trace.h"
+
+#include <frtrace/events.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bpf_link;
+struct bpf_program;
+struct frtrace_bpf;
+struct ring_buffer;
+
+/* Stacks as a tree of nodes; numbers begin with 1. */
+struct stacks;
+struct stacks *stacks__new(void);
+void stacks__free(struct stacks *s);
+/* The node of a stack (leaf first); nodes not seen before are put into sink
+ * first. 0 for an empty stack. Returns 0 or a negative errno. */
+int stacks__node(struct stacks *s, const uint64_t *ip, unsigned n, const struct frt_sink *sink,
+		 uint32_t *node);
+/* The name of a kernel address; lives as long as the table. */
+const char *stacks__frame(struct stacks *s, uint64_t ip);
+
+/* From an event of the ring to record structs in sink. Returns 0, what the
+ * sink returned, or -EBADMSG for an event that is shorter than its type. */
+int event__put(struct stacks *s, const struct frt_sink *sink, const void *data, size_t size);
+
+#define TRACE_LINKS_MAX 16
+
+/* What is attached; nothing when n and ncpus are 0. */
+struct attached {
+	struct bpf_link *link[TRACE_LINKS_MAX];
+	unsigned n;
+	struct bpf_link **sample; /* one of each CPU; their events' descriptors in fd */
+	int *sample_fd;
+	unsigned ncpus;
+};
+
+struct trace {
+	struct trace_opts opts;
+	struct frtrace_bpf *skel;
+	struct ring_buffer *ring;
+	struct stacks *stacks;
+	struct attached at;
+	int sink_err; /* the sink failed: everything after is dropped */
+	bool sampling, paused;
+	char sample_reason[160]; /* why there is no sampling though it was asked for */
+
+	pthread_mutex_t lock; /* creators, pending */
+	struct frt_creator_cell *cells;
+	uint32_t *creator_task; /* serial by stream; 0 none */
+	struct pending_proc *pending; /* births that no event tells: put by the next drain */
+	size_t npending, cappending;
+
+	uint64_t last[FRT_LOSS_KINDS + 2]; /* counters as of the last trace__loss */
+};
+
+/* As struct frt_creator of bpf/state.h. */
+struct frt_creator_cell {
+	volatile uint32_t instance;
+	uint32_t pad[15];
+};
+_Static_assert(sizeof(struct frt_creator_cell) == 64, "a cache line of its own");
+
+struct pending_proc {
+	struct frt_proc p;
+	char comm[FRT_COMM_LEN];
+};
+
+/* Attaches every program with a place of its own. On failure nothing is
+ * attached, and err has a line. */
+int attach__all(struct trace *t, char *err, size_t errlen);
+void attach__none(struct trace *t);
+/* One cpu-clock event per CPU, switched off. Not fatal: the reason in `why`. */
+int attach__samples(struct trace *t, unsigned hz, char *why, size_t len);
+void attach__enable_samples(struct trace *t, bool on);
+
+/* Why a bpf or perf call failed, in words, and what would help: err is the
+ * errno (positive). what names the object. */
+void explain__bpf(int err, char *reason, size_t rlen, char *remedy, size_t mlen);
+void explain__perf(int err, char *reason, size_t rlen, char *remedy, size_t mlen);
+bool explain__capable(int cap);
+/* State of a kernel option by its name (CONFIG_…): 'y', 'm', 'n', 0 unknown. */
+char explain__config(const char *option);
+
+/* libbpf speaks only when FRTRACE_DEBUG is set; its advice is not ours. */
+void quiet_libbpf(void);
+
+#endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* From the ring's events to the record's structs. */
+#include "trace/internal.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+static int put_fork(const struct frt_sink *sink, const struct frt_ev_fork *e)
+{
+	char comm[FRT_COMM_LEN + 1] = "";
+	struct frt_proc p = {
+		.task = e->h.tag.task,
+		.parent = e->parent,
+		.instance = e->h.tag.instance,
+		.tid = e->h.tag.tid,
+		.tgid = e->tgid,
+		.is_thread = e->is_thread,
+		.t = e->h.ts,
+		.comm = comm,
+	};
+
+	memcpy(comm, e->comm, FRT_COMM_LEN);
+	return sink->put(sink->ctx, FRT_REC_PROC, &p);
+}
+
+static int put_exec(const struct frt_sink *sink, const struct frt_ev_exec *e, size_t size)
+{
+	char args[FRT_ARGS_MAX + 1], comm[FRT_COMM_LEN + 1] = "";
+	size_t n = e->args_len, room = size - offsetof(struct frt_ev_exec, args);
+	struct frt_exec x = {
+		.task = e->h.tag.task,
+		.image = e->h.tag.image,
+		.instance = e->h.tag.instance,
+		.t = e->h.ts,
+		.cpu_ns = e->snap.cpu_ns,
+		.user_ns = e->snap.user_ns,
+		.rest_ns = e->rest_ns,
+		.rest_n = e->rest_n,
+		.old_task = e->old_task,
+		.args_total = e->args_total,
+		.args = args,
+		.comm = comm,
+	};
+
+	if (n > room)
+		n = room;
+	if (n > FRT_ARGS_MAX)
+		n = FRT_ARGS_MAX;
+	/* Every argument ends with a NUL: the last one's is no separator. */
+	if (n && n == e->args_total && !e->args[n - 1])
+		n--;
+	for (size_t i = 0; i < n; i++)
+		args[i] = e->args[i] ? e->args[i] : '\x1f';
+	args[n] = 0;
+	memcpy(comm, e->comm, FRT_COMM_LEN);
+	return sink->put(sink->ctx, FRT_REC_EXEC, &x);
+}
+
+static int put_call(const struct frt_sink *sink, const struct frt_ev_call *e, size_t size)
+{
+	char text[FRT_TEXT_MAX + 1] = "";
+	struct frt_call c = {
+		.task = e->h.tag.task,
+		.image = e->h.tag.image,
+		.instance = e->h.tag.instance,
+		.seq = e->seq,
+		.nr = e->nr,
+		.detail = e->detail,
+		.t0 = e->in,
+		.t1 = e->h.ts,
+		.ret = e->ret,
+		.restarts = e->restarts,
+		.cpu_ns = e->cpu_ns,
+		.blocked_ns = e->blocked_ns,
+		.runq_ns = e->runq_ns,
+		.text = text,
+	};
+
+	/* What the other details do not fill is left from an earlier call. */
+	switch (e->detail) {
+	case FRT_DET_NS:
+		c.flags = e->flags;
+		c.net_before = e->net_before;
+		c.net_after = e->net_after;
+		c.mnt_before = e->mnt_before;
+		c.mnt_after = e->mnt_after;
+		break;
+	case FRT_DET_NETLINK:
+		c.nl_proto = e->nl_proto;
+		c.nl_type = e->nl_type;
+		c.nl_flags = e->nl_flags;
+		c.nl_msgs = e->nl_msgs;
+		break;
+	case FRT_DET_MOUNT:
+	case FRT_DET_OPEN:
+	case FRT_DET_WRITE:
+		c.flags = e->flags;
+		break;
+	}
+	if (size >= sizeof(*e) && e->detail != FRT_DET_NS && e->detail != FRT_DET_BAD)
+		memcpy(text, e->text, FRT_TEXT_MAX);
+	return sink->put(sink->ctx, FRT_REC_CALL, &c);
+}
+
+static int put_off(struct stacks *s, const struct frt_sink *sink, const struct frt_ev_off *e,
+		   size_t size)
+{
+	char comm[FRT_COMM_LEN + 1] = "";
+	unsigned n = (size - offsetof(struct frt_ev_off, stack)) / sizeof(e->stack[0]);
+	struct frt_off o = {
+		.task = e->h.tag.task,
+		.image = e->h.tag.image,
+		.instance = e->h.tag.instance,
+		.why = e->why,
+		.mode = e->mode,
+		.nr = e->nr,
+		.out = e->out,
+		.waking = e->waking,
+		.in = e->h.ts,
+		.cpu_ns = e->snap.cpu_ns,
+		.user_ns = e->snap.user_ns,
+		.state = e->state,
+		.waker_comm = comm,
+	};
+	int err;
+
+	memcpy(comm, e->waker_comm, FRT_COMM_LEN);
+	if (e->waker.task) {
+		o.waker = e->waker.task;
+		o.waker_image = e->waker.image;
+		o.waker_instance = e->waker.instance;
+		o.waker_cpu_ns = e->waker_snap.cpu_ns;
+		o.waker_user_ns = e->waker_snap.user_ns;
+	}
+	if (n > e->nstack)
+		n = e->nstack;
+	err = stacks__node(s, (const uint64_t *)e->stack, n, sink, &o.stack);
+	return err ? err : sink->put(sink->ctx, FRT_REC_OFF, &o);
+}
+
+static int put_sample(struct stacks *s, const struct frt_sink *sink, const struct frt_ev_sample *e,
+		      size_t size)
+{
+	unsigned n = (size - offsetof(struct frt_ev_sample, stack)) / sizeof(e->stack[0]);
+	struct frt_sample r = {
+		.task = e->h.tag.task,
+		.image = e->h.tag.image,
+		.instance = e->h.tag.instance,
+		.mode = e->mode,
+		.in_kernel = e->in_kernel,
+		.nr = e->nr,
+		.seq = e->seq,
+		.t = e->h.ts,
+	};
+	int err;
+
+	if (n > e->nstack)
+		n = e->nstack;
+	err = stacks__node(s, (const uint64_t *)e->stack, n, sink, &r.stack);
+	return err ? err : sink->put(sink->ctx, FRT_REC_SAMPLE, &r);
+}
+
+static int put_dead(const struct frt_sink *sink, const struct frt_ev_dead *e)
+{
+	struct frt_dead d = {
+		.task = e->h.tag.task,
+		.image = e->h.tag.image,
+		.instance = e->h.tag.instance,
+		.t = e->h.ts,
+		.cpu_ns = e->snap.cpu_ns,
+		.user_ns = e->snap.user_ns,
+		.rest_ns = e->rest_ns,
+		.rest_n = e->rest_n,
+		.code = e->code,
+	};
+
+	return sink->put(sink->ctx, FRT_REC_DEAD, &d);
+}
+
+int event__put(struct stacks *s, const struct frt_sink *sink, const void *data, size_t size)
+{
+	static const size_t least[FRT_EV_TYPES] = {
+		[FRT_EV_FORK] = sizeof(struct frt_ev_fork),
+		[FRT_EV_EXEC] = offsetof(struct frt_ev_exec, args),
+		[FRT_EV_CALL] = offsetof(struct frt_ev_call, text),
+		[FRT_EV_OFF] = offsetof(struct frt_ev_off, stack),
+		[FRT_EV_SAMPLE] = offsetof(struct frt_ev_sample, stack),
+		[FRT_EV_DEAD] = sizeof(struct frt_ev_dead),
+	};
+	const struct frt_event *h = data;
+
+	if (size < sizeof(*h) || h->type >= FRT_EV_TYPES || !least[h->type] ||
+	    size < least[h->type])
+		return -EBADMSG;
+	switch (h->type) {
+	case FRT_EV_FORK:
+		return put_fork(sink, data);
+	case FRT_EV_EXEC:
+		return put_exec(sink, data, size);
+	case FRT_EV_CALL:
+		return put_call(sink, data, size);
+	case FRT_EV_OFF:
+		return put_off(s, sink, data, size);
+	case FRT_EV_SAMPLE:
+		return put_sample(s, sink, data, size);
+	case FRT_EV_DEAD:
+		return put_dead(sink, data);
+	}
+	return -EBADMSG;
+}

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The tracer's life: load, attach, follow, drain, detach. */
+#include "trace/internal.h"
+
+#include "frtrace.skel.h"
+#include "util/util.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* One creator drains between its routers; several outrun a thread now and then. */
+#define RING_ONE   (4U << 20)
+#define RING_MANY  (8U << 20)
+#define WAKEUP_PART 16 /* the draining thread is woken at this part of the ring */
+
+/* As in bpf/state.h. */
+struct walk {
+	uint64_t start, pos, n;
+	uint32_t done, torn;
+};
+
+struct cpu {
+	uint32_t slot, pad;
+	uint64_t scratch, sent, samples, loss[FRT_LOSS_KINDS];
+};
+
+/* Does the kernel's sched_switch tracepoint pass prev_state? -ESRCH: no BTF. */
+static int has_prev_state(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	const struct btf_type *ty;
+	int id, rc;
+
+	if (!btf)
+		return -ESRCH;
+	id = btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
+	ty = id > 0 ? btf__type_by_id(btf, id) : NULL;
+	ty = ty ? btf__type_by_id(btf, ty->type) : NULL;
+	ty = ty ? btf__type_by_id(btf, ty->type) : NULL;
+	/* The first parameter is the tracepoint's own: then preempt, prev, next, … */
+	rc = ty && btf_is_func_proto(ty) && btf_vlen(ty) >= 5;
+	btf__free(btf);
+	return rc;
+}
+
+static int run_control(struct bpf_program *prog, uint64_t a0, uint64_t a1, uint32_t *ret)
+{
+	uint64_t args[2] = { a0, a1 };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+	int err = bpf_prog_test_run_opts(bpf_program__fd(prog), &opts);
+
+	if (!err && ret)
+		*ret = opts.retval;
+	return err;
+}
+
+static int on_event(void *ctx, void *data, size_t size)
+{
+	struct trace *t = ctx;
+
+	if (!t->sink_err)
+		t->sink_err = event__put(t->stacks, &t->opts.sink, data, size);
+	return 0;
+}
+
+/* Every slot but 0 is free. */
+static int fill_slots(struct trace *t)
+{
+	uint32_t n = bpf_map__max_entries(t->skel->maps.slots);
+	int fd = bpf_map__fd(t->skel->maps.free_slots), err = 0;
+
+	for (uint32_t slot = 1; slot < n && !err; slot++)
+		err = bpf_map_update_elem(fd, NULL, &slot, 0);
+	return err;
+}
+
+static void begin_epoch(struct trace *t)
+{
+	t->skel->bss->epoch++;
+	t->skel->bss->epoch_ts = now_ns();
+}
+
+static int load(struct trace *t, char *err, size_t errlen)
+{
+	bool many = t->opts.streams != 1;
+	char reason[160], remedy[160];
+	struct bpf_program *prog;
+	const char *sec;
+	int rc;
+
+	rc = has_prev_state();
+	if (rc < 0)
+		return fail(err, errlen, -ESRCH,
+			    "kernel type information: /sys/kernel/btf/vmlinux is not there; tracing "
+			    "needs a kernel with CONFIG_DEBUG_INFO_BTF=y (--untraced does not)");
+	t->skel = frtrace_bpf__open();
+	if (!t->skel)
+		return fail(err, errlen, -errno, "BPF programs: cannot open: %s", strerror(errno));
+	t->skel->rodata->knob_prev_state = rc;
+	t->skel->rodata->knob_off_stacks = t->opts.waits;
+	t->skel->rodata->knob_wakeup_bytes = many ? RING_MANY / WAKEUP_PART : 0;
+	bpf_map__set_max_entries(t->skel->maps.ring, many ? RING_MANY : RING_ONE);
+	/* Function probes are loaded by rung, below. */
+	bpf_object__for_each_program(prog, t->skel->obj) {
+		sec = bpf_program__section_name(prog);
+		bpf_program__set_autoload(prog, !strncmp(sec, "raw_tp", 6));
+	}
+	bpf_program__set_autoload(t->skel->progs.frt_sample, t->opts.freq > 0);
+	rc = frtrace_bpf__load(t->skel);
+	if (rc) {
+		explain__bpf(-rc, reason, sizeof(reason), remedy, sizeof(remedy));
+		return fail(err, errlen, rc, "BPF programs: cannot load: %s; %s", reason, remedy);
+	}
+	return 0;
+}
+
+int trace__open(const struct trace_opts *o, struct trace **out, char *err, size_t errlen)
+{
+	struct trace *t = calloc(1, sizeof(*t));
+	int rc = -ENOMEM;
+
+	*out = NULL;
+	if (!t)
+		return fail(err, errlen, -ENOMEM, "tracer: no memory");
+	t->opts = *o;
+	t->opts.probes = NULL;
+	pthread_mutex_init(&t->lock, NULL);
+	quiet_libbpf();
+
+	t->stacks = stacks__new();
+	t->creator_task = calloc(FRT_CREATORS_MAX, sizeof(*t->creator_task));
+	if (!t->stacks || !t->creator_task) {
+		fail(err, errlen, rc, "tracer: no memory");
+		goto fail;
+	}
+	rc = load(t, err, errlen);
+	if (rc)
+		goto fail;
+	rc = fill_slots(t);
+	if (rc) {
+		fail(err, errlen, rc, "BPF map free_slots: %s", strerror(-rc));
+		goto fail;
+	}
+	t->cells = mmap(NULL, FRT_CREATORS_MAX * sizeof(*t->cells), PROT_READ | PROT_WRITE,
+			MAP_SHARED, bpf_map__fd(t->skel->maps.creators), 0);
+	if (t->cells == MAP_FAILED) {
+		t->cells = NULL;
+		rc = -errno;
+		fail(err, errlen, rc, "BPF map creators: cannot be mapped: %s", strerror(-rc));
+		goto fail;
+	}
+	t->ring = ring_buffer__new(bpf_map__fd(t->skel->maps.ring), on_event, t, NULL);
+	if (!t->ring) {
+		rc = -errno;
+		fail(err, errlen, rc, "BPF ring buffer: cannot be mapped: %s", strerror(-rc));
+		goto fail;
+	}
+	begin_epoch(t);
+	rc = attach__all(t, err, errlen);
+	if (rc)
+		goto fail;
+	if (o->freq && attach__samples(t, o->freq, t->sample_reason, sizeof(t->sample_reason)))
+		t->opts.freq = 0;
+	*out = t;
+	return 0;
+fail:
+	trace__close(t);
+	return rc;
+}
+
+void trace__close(struct trace *t)
+{
+	if (!t)
+		return;
+	attach__none(t);
+	ring_buffer__free(t->ring);
+	if (t->cells)
+		munmap(t->cells, FRT_CREATORS_MAX * sizeof(*t->cells));
+	frtrace_bpf__destroy(t->skel);
+	stacks__free(t->stacks);
+	free(t->creator_task);
+	free(t->pending);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+/* Its birth is told by no event: the next drain puts it. Locked by the caller. */
+static int add_pending(struct trace *t, const struct frt_proc *p, const char *comm)
+{
+	struct pending_proc *at;
+	int err = grow(&t->pending, t->npending, &t->cappending, sizeof(*t->pending));
+
+	if (err)
+		return err;
+	at = &t->pending[t->npending++];
+	at->p = *p;
+	snprintf(at->comm, sizeof(at->comm), "%s", comm);
+	return 0;
+}
+
+static void read_comm(pid_t pid, pid_t tid, char *comm, size_t size)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
+	f = fopen(path, "re");
+	if (!f || !fgets(comm, size, f))
+		comm[0] = 0;
+	comm[strcspn(comm, "\n")] = 0;
+	if (f)
+		fclose(f);
+}
+
+int trace__add_creator(struct trace *t, unsigned stream, volatile uint32_t **cell, uint32_t *task)
+{
+	struct frt_proc p = { .is_creator = 1, .t = now_ns() };
+	char comm[FRT_COMM_LEN + 1];
+	uint32_t serial = 0;
+	int err;
+
+	if (stream >= FRT_CREATORS_MAX)
+		return -ERANGE;
+	pthread_mutex_lock(&t->lock);
+	t->cells[stream].instance = 0;
+	err = run_control(t->skel->progs.frt_follow_self, stream, 0, &serial);
+	if (!err && !serial)
+		err = -ENOSPC; /* every slot is taken */
+	if (!err) {
+		p.task = serial;
+		p.tid = syscall(SYS_gettid);
+		p.tgid = getpid();
+		p.is_thread = p.tid != p.tgid;
+		read_comm(p.tgid, p.tid, comm, sizeof(comm));
+		err = add_pending(t, &p, comm);
+		t->creator_task[stream] = serial;
+		*cell = &t->cells[stream].instance;
+		*task = serial;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return err;
+}
+
+int trace__drop_creator(struct trace *t, unsigned stream)
+{
+	int err = -ENOENT;
+
+	if (stream >= FRT_CREATORS_MAX)
+		return -ERANGE;
+	pthread_mutex_lock(&t->lock);
+	if (t->creator_task[stream]) {
+		err = run_control(t->skel->progs.frt_unfollow, t->creator_task[stream], 0, NULL);
+		t->creator_task[stream] = 0;
+		t->cells[stream].instance = 0;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return err;
+}
+
+int trace__add_process(struct trace *t, int pidfd, pid_t pid)
+{
+	int fd = bpf_map__fd(t->skel->maps.walks), err = 0;
+	uint32_t zero = 0, serial = 0, added;
+	struct frt_walk_proc {
+		uint64_t pos, start;
+		uint32_t tid, tgid;
+		char comm[FRT_COMM_LEN];
+	};
+
+	(void)pidfd;
+	(void)pid;
+	(void)fd;
+	(void)zero;
+	(void)serial;
+	(void)added;
+	return err;
+}
+
+void trace__sampling(struct trace *t, bool on)
+{
+	if (t->sampling == on)
+		return;
+	t->sampling = on;
+	t->skel->bss->sampling = on;
+	attach__enable_samples(t, on);
+}
+
+int trace__drain(struct trace *t)
+{
+	int n;
+
+	pthread_mutex_lock(&t->lock);
+	for (size_t i = 0; i < t->npending && !t->sink_err; i++) {
+		t->pending[i].p.comm = t->pending[i].comm;
+		t->sink_err =
+			t->opts.sink.put(t->opts.sink.ctx, FRT_REC_PROC, &t->pending[i].p);
+	}
+	t->npending = 0;
+	pthread_mutex_unlock(&t->lock);
+	n = ring_buffer__consume(t->ring);
+	if (t->sink_err)
+		return t->sink_err;
+	return n < 0 ? n : 0;
+}
+
+int trace__fd(const struct trace *t)
+{
+	return ring_buffer__epoll_fd(t->ring);
+}
+
+int trace__pause(struct trace *t)
+{
+	attach__none(t);
+	t->paused = true;
+	return 0;
+}
+
+/* What each CPU was running when the links went says nothing any more. */
+static int forget_current(struct trace *t)
+{
+	int ncpu = libbpf_num_possible_cpus(), fd = bpf_map__fd(t->skel->maps.cpus), err;
+	struct cpu *v;
+	uint32_t zero = 0;
+
+	if (ncpu < 0)
+		return ncpu;
+	v = calloc(ncpu, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	err = bpf_map_lookup_elem(fd, &zero, v);
+	for (int i = 0; i < ncpu && !err; i++)
+		v[i].slot = 0;
+	if (!err)
+		err = bpf_map_update_elem(fd, &zero, v, 0);
+	free(v);
+	return err;
+}
+
+int trace__resume(struct trace *t)
+{
+	int err;
+
+	if (!t->paused)
+		return 0;
+	err = forget_current(t);
+	if (err)
+		return err;
+	begin_epoch(t);
+	err = attach__all(t, NULL, 0);
+	if (err)
+		return err;
+	if (t->opts.freq) {
+		err = attach__samples(t, t->opts.freq, t->sample_reason, sizeof(t->sample_reason));
+		if (err)
+			return err;
+		attach__enable_samples(t, t->sampling);
+	}
+	t->paused = false;
+	return run_control(t->skel->progs.frt_here, 0, 0, NULL);
+}
+
+int trace__loss(struct trace *t, struct frt_loss *out)
+{
+	int ncpu = libbpf_num_possible_cpus(), err;
+	uint64_t now[FRT_LOSS_KINDS + 2] = { 0 }, d[FRT_LOSS_KINDS + 2];
+	uint32_t zero = 0;
+	struct cpu *v;
+
+	memset(out, 0, sizeof(*out));
+	if (ncpu < 0)
+		return ncpu;
+	v = calloc(ncpu, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	err = bpf_map_lookup_elem(bpf_map__fd(t->skel->maps.cpus), &zero, v);
+	if (!err) {
+		for (int i = 0; i < ncpu; i++) {
+			for (int k = 0; k < FRT_LOSS_KINDS; k++)
+				now[k] += v[i].loss[k];
+			now[FRT_LOSS_KINDS] += v[i].sent;
+			now[FRT_LOSS_KINDS + 1] += v[i].samples;
+		}
+		for (int k = 0; k < FRT_LOSS_KINDS + 2; k++)
+			d[k] = now[k] - t->last[k];
+		memcpy(t->last, now, sizeof(now));
+		out->events = d[FRT_LOSS_EVENTS];
+		out->maps_full = d[FRT_LOSS_MAPS];
+		out->samples = d[FRT_LOSS_SAMPLES];
+		out->unpaired = d[FRT_LOSS_UNPAIRED];
+		out->undecoded = d[FRT_LOSS_UNDECODED];
+		out->untagged = d[FRT_LOSS_UNTAGGED];
+		out->sent = d[FRT_LOSS_KINDS];
+		out->samples_taken = d[FRT_LOSS_KINDS + 1];
+	}
+	free(v);
+	return err;
+}
+
+/* A namespace that dies under the walk tears it; a few attempts are plenty. */
+#define WALK_ATTEMPTS 20
+#define WALK_RUNS     1000
+
+int trace__count_netns(struct trace *t, uint64_t *n)
+{
+	int fd = bpf_map__fd(t->skel->maps.walks), err = 0;
+	uint32_t zero = 0, more;
+	struct walk w;
+
+	pthread_mutex_lock(&t->lock);
+	for (int i = 0; i < WALK_ATTEMPTS; i++) {
+		more = 1;
+		for (int run = 0; run < WALK_RUNS && more && !err; run++)
+			err = run_control(t->skel->progs.frt_count_netns, run == 0, 0, &more);
+		if (!err)
+			err = bpf_map_lookup_elem(fd, &zero, &w);
+		if (err)
+			break;
+		if (w.done && w.n) {
+			/* All but the caller's own, and the list's head: as many as there are
+			 * in all, besides the first. */
+			*n = w.n - 1;
+			pthread_mutex_unlock(&t->lock);
+			return 0;
+		}
+	}
+	pthread_mutex_unlock(&t->lock);
+	return err ? err : -EAGAIN;
+}
+
+struct json_t *trace__probes(const struct trace *t)
+{
+	json_t *o = json_pack("{s:s, s:i, s:i, s:[], s:[], s:{s:i}}", "backend", "none", "wanted",
+			      0, "attached", 0, "missing", "functions", "sampling", "hz",
+			      (int)t->opts.freq);
+
+	if (o && t->sample_reason[0])
+		json_object_set_new(json_object_get(o, "sampling"), "reason",
+				    json_string(t->sample_reason));
+	return o;
+}
+
+/* The kernel accounts what a map takes as memlock in its fdinfo. */
+uint64_t trace__map_bytes(const struct trace *t)
+{
+	unsigned long long sum = 0, v;
+	char path[64], line[128];
+	struct bpf_map *map;
+	FILE *f;
+
+	bpf_object__for_each_map(map, t->skel->obj) {
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", bpf_map__fd(map));
+		f = fopen(path, "re");
+		while (f && fgets(line, sizeof(line), f))
+			if (sscanf(line, "memlock: %llu", &v) == 1)
+				sum += v;
+		if (f)
+			fclose(f);
+	}
+	return sum;
+}
