@@ -141,13 +141,18 @@ run_json() {
 	"$FRTRACE" --json --quiet -o none --settle 0 "$@" >"$file" 2>"$file.err" </dev/null
 }
 
+# query ARGS…: jq with the tests' own definitions at hand.
+query() {
+	jq -L "$top/tests/system" "$@"
+}
+
 # sums_hold FILE: the rules that every traced report keeps: the four kinds and
 # what is unaccounted add up to the wall (to a rounded ns per term), unaccounted
 # is below 1 %, the actions add up to no more than the step, frames to their
 # action's kernel time, and nothing is lost.
 sums_hold() {
 	local out
-	out=$(jq -r -L "$top/tests/system" 'include "checks"; broken_rules' "$1" 2>&1) || {
+	out=$(query -r 'include "checks"; broken_rules' "$1" 2>&1) || {
 		echo "$1: $out"
 		return 1
 	}

@@ -1,0 +1,163 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# timeout: 240
+# Killed or interrupted at random moments: after kill -9 `frtrace clean` leaves
+# the system as it was and somebody else's things untouched; after SIGINT it is
+# clean at once, the record can be read and the exit status is 130.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+isolate "$@"
+
+ip netns add foreign-keep
+ip netns exec foreign-keep ip link set lo up
+ip link add foreign0 type veth peer name foreign1
+mkdir foreign.d && mount -t tmpfs foreign foreign.d
+touch foreign.d/file /run/netns/foreign-file /run/foreign
+touch "$T/record.frt"
+snapshot >"$T/before"
+
+# foreign_ok: what is not ours still works.
+foreign_ok() {
+	ip netns exec foreign-keep ip link show lo | grep -q UP &&
+		ip link show foreign0 >/dev/null && [ -e foreign.d/file ] &&
+		[ -e /run/netns/foreign-file ] && [ -e /run/foreign ]
+}
+
+modes=(script exact lean batch)
+# job NUMBER: sets job_args; modes, streams and tracing take turns.
+job() {
+	job_args=(--quiet --settle 0 "--at=0,40" --routers 8 --warmup 1 --mode "${modes[$(($1 % 4))]}")
+	[ $(($1 % 3)) -ne 1 ] || job_args+=(--streams 4)
+	[ $(($1 % 2)) -eq 0 ] || job_args+=(--untraced)
+	[ $(($1 % 5)) -ne 4 ] || job_args+=(--fill script)
+}
+
+# How long each kind of job takes when nobody disturbs it, in ms.
+declare -A length
+length_of() {
+	local key="${job_args[*]}" t0 t1
+	if [ -z "${length[$key]:-}" ]; then
+		t0=$(date +%s%3N)
+		"$FRTRACE" -o none "${job_args[@]}" >/dev/null 2>"$T/err" </dev/null ||
+			fail "undisturbed: ${job_args[*]}" "$(cat "$T/err")"
+		t1=$(date +%s%3N)
+		length[$key]=$((t1 - t0))
+	fi
+	took=${length[$key]}
+}
+
+# random_wait: sleeps a random part of $took.
+random_wait() {
+	local ms=$((SRANDOM % (took + 1)))
+	sleep "$((ms / 1000)).$(printf %03d $((ms % 1000)))"
+	waited=$ms
+}
+
+# start ARGS…: frtrace in the background; a job's SIGINT is ignored by the shell's
+# custom, which must not reach it.
+start() {
+	env --default-signal=INT,TERM,HUP "$FRTRACE" "$@" >"$T/out" 2>"$T/err" </dev/null &
+	pid=$!
+}
+
+kills=20 ints=14
+[ "$LONG" = 0 ] || kills=200 ints=140
+
+left_work=0
+for ((i = 0; i < kills; i++)); do
+	job "$i"
+	length_of
+	start -o none "${job_args[@]}"
+	random_wait
+	kill -KILL "$pid" 2>/dev/null
+	wait "$pid" 2>/dev/null
+	rc=$?
+	name="kill -9 number $i after $waited of $took ms (${job_args[*]:6})"
+	[ "$rc" -eq 137 ] || name+=", too late"
+	if ! timeout 60 "$FRTRACE" clean >"$T/clean" 2>&1; then
+		fail "$name: clean" "$(cat "$T/clean")"
+		continue
+	fi
+	grep -q 'removed 0 ' "$T/clean" || left_work=$((left_work + 1))
+	if left=$(left_since "$T/before") && foreign_ok; then
+		pass "$name"
+	else
+		fail "$name" "$left" "$(cat "$T/clean")" "$(ls /run/netns /run/frtrace 2>&1)"
+		snapshot >"$T/before"
+	fi
+done
+# a test that never found anything to clean would have proved nothing
+check "some of the killed left something ($left_work of $kills)" [ "$left_work" -ge $((kills / 5)) ]
+
+# --dry-run says what clean then does, and does nothing.
+start -o none --quiet --settle 0 --at 60 --routers 5 --fill script --untraced
+for ((k = 0; k < 200; k++)); do
+	# shellcheck disable=SC2012
+	[ "$(ls /run/netns | wc -l)" -gt 10 ] && break
+	sleep 0.05
+done
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+sleep 0.3
+snapshot | sort >"$T/dirty"
+"$FRTRACE" clean --dry-run >"$T/dry" 2>&1
+rc=$?
+check "clean --dry-run: status 0" [ "$rc" -eq 0 ]
+check "clean --dry-run: changes nothing" diff "$T/dirty" <(snapshot | sort)
+"$FRTRACE" clean >"$T/clean" 2>&1
+check "clean does what --dry-run said" [ "$(grep -o '[0-9]* object' "$T/dry")" = \
+	"$(grep -o '[0-9]* object' "$T/clean")" ]
+check "clean: nothing left" left_since "$T/before"
+"$FRTRACE" clean >"$T/clean" 2>&1
+check "clean again: nothing to do" grep -q 'removed 0 ' "$T/clean"
+
+rm -f "$T/record.frt"
+snapshot >"$T/before"
+with_record=0
+for ((i = 0; i < ints; i++)); do
+	job "$i"
+	length_of
+	sig=INT
+	[ $((i % 7)) -ne 5 ] || sig=TERM
+	[ $((i % 7)) -ne 6 ] || sig=HUP
+	start -o "$T/record.frt" "${job_args[@]}"
+	random_wait
+	kill "-$sig" "$pid" 2>/dev/null
+	# a second one must not undo the cleaning up
+	[ $((i % 3)) -ne 0 ] || { sleep 0.05; kill "-$sig" "$pid" 2>/dev/null; }
+	wait "$pid" 2>/dev/null
+	rc=$?
+	name="SIG$sig number $i after $waited of $took ms (${job_args[*]:6})"
+	want=130
+	# before it looks at signals nothing exists yet: the signal simply ends it
+	if [ ! -e "$T/record.frt" ] && [ ! -s "$T/err" ]; then
+		case $sig in
+		TERM) want=143 ;;
+		HUP) want=129 ;;
+		esac
+	fi
+	if [ "$rc" -eq 0 ] && [ $((waited * 10)) -ge $((took * 7)) ] && grep -q recorded "$T/err"; then
+		name+=", too late"
+	elif [ "$rc" -ne "$want" ]; then
+		fail "$name" "status $rc, not $want" "$(cat "$T/err")"
+		rm -f "$T/record.frt"
+		continue
+	fi
+	if [ -e "$T/record.frt" ]; then
+		with_record=$((with_record + 1))
+		if ! "$FRTRACE" report "$T/record.frt" >"$T/report" 2>&1; then
+			fail "$name: the record" "$(head -n 5 "$T/report")"
+		fi
+		rm -f "$T/record.frt"
+	fi
+	if left=$(left_since "$T/before") && foreign_ok; then
+		pass "$name"
+	else
+		fail "$name" "$left" "$(cat "$T/err")"
+		"$FRTRACE" clean >/dev/null 2>&1
+	fi
+done
+check "some of the interrupted wrote a record ($with_record of $ints)" [ "$with_record" -ge $((ints / 4)) ]
+
+umount foreign.d
+finish
