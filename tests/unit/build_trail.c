@@ -111,6 +111,96 @@ struct frt_stepinst *trail__step(struct frt_trail *t, enum frt_step step, uint64
 	return s;
 }
 
+void trail__creator(struct frt_trail *t, uint32_t task)
+{
+	struct frt_proc *p = trail_add(t, proc);
+
+	p->task = task;
+	p->is_creator = 1;
+}
+
+void trail__born(struct frt_trail *t, uint32_t instance, uint32_t task, uint32_t parent,
+		 uint64_t fork, uint64_t wake, uint64_t in, struct used w)
+{
+	struct frt_proc *p = trail_add(t, proc);
+	struct frt_off *o = trail_add(t, off);
+
+	p->task = task;
+	p->parent = parent;
+	p->instance = instance;
+	p->t = fork;
+	*o = (struct frt_off){ .task = task,
+			       .instance = instance,
+			       .why = FRT_OFF_BIRTH,
+			       .mode = FRT_MODE_START,
+			       .nr = FRT_NR_START,
+			       .out = fork,
+			       .waking = wake,
+			       .in = in,
+			       .waker = parent,
+			       .waker_instance = instance,
+			       .waker_cpu_ns = w.cpu,
+			       .waker_user_ns = w.user };
+}
+
+struct frt_off *trail__slept(struct frt_trail *t, uint32_t instance, uint32_t task, int32_t nr,
+			     uint64_t out, uint64_t waking, uint64_t in, struct used u,
+			     uint32_t waker, struct used w)
+{
+	struct frt_off *o = trail_add(t, off);
+
+	*o = (struct frt_off){ .task = task,
+			       .instance = instance,
+			       .why = FRT_OFF_BLOCKED,
+			       .mode = FRT_MODE_CALL,
+			       .nr = nr,
+			       .out = out,
+			       .waking = waking,
+			       .in = in,
+			       .cpu_ns = u.cpu,
+			       .user_ns = u.user,
+			       .waker = waker,
+			       .waker_instance = waker ? instance : 0,
+			       .waker_cpu_ns = w.cpu,
+			       .waker_user_ns = w.user };
+	return o;
+}
+
+void trail__preempted(struct frt_trail *t, uint32_t instance, uint32_t task, uint64_t out,
+		      uint64_t in, struct used u)
+{
+	struct frt_off *o = trail__slept(t, instance, task, FRT_NR_NONE, out, out, in, u, 0,
+					 (struct used){ 0 });
+
+	o->why = FRT_OFF_PREEMPT;
+	o->mode = FRT_MODE_USER;
+}
+
+struct frt_call *trail__call(struct frt_trail *t, uint32_t instance, uint32_t task, int32_t nr,
+			     uint64_t t0, uint64_t t1, uint64_t cpu)
+{
+	struct frt_call *c = trail_add(t, call);
+
+	*c = (struct frt_call){ .task = task,
+				.instance = instance,
+				.seq = (uint32_t)t->call.n,
+				.nr = nr,
+				.t0 = t0,
+				.t1 = t1,
+				.cpu_ns = cpu,
+				.text = "" };
+	return c;
+}
+
+void trail__dead(struct frt_trail *t, uint32_t instance, uint32_t task, uint64_t at, struct used u)
+{
+	struct frt_dead *d = trail_add(t, dead);
+
+	*d = (struct frt_dead){
+		.task = task, .instance = instance, .t = at, .cpu_ns = u.cpu, .user_ns = u.user
+	};
+}
+
 double noise(uint32_t *state)
 {
 	*state = *state * 1664525u + 1013904223u;

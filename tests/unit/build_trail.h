@@ -27,6 +27,28 @@ struct frt_router *trail__router(struct frt_trail *t, uint64_t t0);
 struct frt_stepinst *trail__step(struct frt_trail *t, enum frt_step step, uint64_t ns,
 				 uint32_t creator);
 
+/* What a task has used up. */
+struct used {
+	uint64_t cpu, user;
+};
+
+void trail__creator(struct frt_trail *t, uint32_t task);
+/* A fork at `fork`, wakeup_new by the parent at `wake` (who had used w by then),
+ * first time on a CPU at `in`. */
+void trail__born(struct frt_trail *t, uint32_t instance, uint32_t task, uint32_t parent,
+		 uint64_t fork, uint64_t wake, uint64_t in, struct used w);
+/* Off the CPU in call nr; u used by then; woken by waker (0: nobody of ours),
+ * who had used w by then. */
+struct frt_off *trail__slept(struct frt_trail *t, uint32_t instance, uint32_t task, int32_t nr,
+			     uint64_t out, uint64_t waking, uint64_t in, struct used u,
+			     uint32_t waker, struct used w);
+/* The CPU taken away in user mode. */
+void trail__preempted(struct frt_trail *t, uint32_t instance, uint32_t task, uint64_t out,
+		      uint64_t in, struct used u);
+struct frt_call *trail__call(struct frt_trail *t, uint32_t instance, uint32_t task, int32_t nr,
+			     uint64_t t0, uint64_t t1, uint64_t cpu);
+void trail__dead(struct frt_trail *t, uint32_t instance, uint32_t task, uint64_t at, struct used u);
+
 /* Repeatable noise: uniform in [-1, 1). */
 double noise(uint32_t *state);
 
