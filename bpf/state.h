@@ -76,6 +76,36 @@ struct frt_creator {
 	u32 pad[15];
 };
 
+#define FRT_NL_KIND 16 /* bytes of a link's kind */
+
+/* From the kernel's ABI. */
+struct frt_nl_header {
+	u32 len;
+	u16 type, flags;
+	u32 seq, pid;
+};
+struct frt_nl_attr {
+	u16 len, type;
+};
+struct frt_iovec {
+	u64 base, len;
+};
+struct frt_msghdr {
+	u64 name;
+	u32 namelen, pad;
+	u64 iov, iovlen;
+};
+
+/* A walk over what is sent on a netlink socket. */
+struct frt_nl_walk {
+	u64 at, end, in, body, best_at, best_body;
+	struct frt_iovec v;
+	struct frt_msghdr m;
+	struct frt_nl_header h, best;
+	struct frt_nl_attr attr, inner;
+	u32 n, kind, moved;
+};
+
 /* Room that does not fit on the stack; one of each CPU and program kind. */
 struct frt_scratch {
 	union {
@@ -85,10 +115,7 @@ struct frt_scratch {
 			u64 dentry[8];
 			char path[2 * FRT_TEXT_MAX];
 		};
-		struct {
-			u32 off, end, nested, i;
-			u8 raw[64];
-		};
+		struct frt_nl_walk nl;
 	};
 };
 
