@@ -35,13 +35,13 @@ struct workload_hooks {
 struct workload_opts {
 	enum frt_workmode mode, fill;
 	unsigned streams;
-	const char *ip;	       /* path or name; NULL "ip" */
-	const char *sudo;      /* NULL: no prefix; otherwise a command, split at blanks */
+	const char *ip;		      /* path or name; NULL "ip" */
+	const char *sudo;	      /* NULL: no prefix; otherwise a command, split at blanks */
 	const char *create, *destroy; /* --create / --destroy templates; NULL */
 	unsigned step_timeout_s;
 	unsigned settle_max_s;
-	bool keep;	       /* leave the routers, say how to remove them */
-	bool control;	       /* run `true` with every router */
+	bool keep;    /* leave the routers, say how to remove them */
+	bool control; /* run `true` with every router */
 	struct workload_hooks hooks;
 };
 

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Waiting until the kernel has freed namespaces whose names are gone.
+ * cleanup_net takes all that are dead at its start as one batch on an ordered
+ * workqueue. Their links disappear in the middle of it. Two sentinels tell its
+ * end from outside: namespaces of our own with a link in the first one, made
+ * and dropped one after the other. The second dies in a later batch than what
+ * died before the first; when its link is gone, that earlier batch has ended.
+ */
+#include "workload/internal.h"
+#include "workload/netlink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STUCK_NS 30000000000ull /* without progress: somebody holds them */
+
+static int wait_link(struct workload *w, const char *ifname, uint64_t *last)
+{
+	unsigned ms = 1;
+
+	while (wl__link_exists(w, ifname, NULL)) {
+		if (now_ns() - *last > STUCK_NS)
+			return -ETIMEDOUT;
+		if (wl__sleep(w, ms))
+			return -EINTR;
+		if (ms < 20)
+			ms *= 2;
+	}
+	*last = now_ns();
+	return 0;
+}
+
+static int sentinel_main(struct workload *w, unsigned i, void *arg)
+{
+	struct router_name n;
+	struct netlink *nl;
+	uint8_t uuid[16];
+	uint64_t last;
+	int fd, rc;
+
+	(void)arg;
+	rc = uuid__new(uuid);
+	if (rc)
+		return rc;
+	name__from_uuid(&n, uuid);
+	n.link[0][0] = n.peer[0][0] = 'f';
+	rc = netlink__open(&nl);
+	if (rc)
+		return rc;
+	rc = unshare(CLONE_NEWNET) ? -errno : 0;
+	if (!rc) {
+		fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+		rc = fd < 0 ? -errno : netlink__add_veth(nl, n.link[0], n.peer[0], fd);
+		if (fd >= 0)
+			close(fd);
+	}
+	netlink__close(nl);
+	if (setns(w->firstns, CLONE_NEWNET))
+		return -errno; /* the thread's end drops it all the same */
+	last = now_ns();
+	(void)i;
+	return rc ? rc : wait_link(w, n.link[0], &last);
+}
+
+/* Links that outlive their names: a process is still in the namespace, or held
+ * one end. Removes those that are ours by name and kind. */
+int freed__links(struct workload *w, const struct wrouter *gone, size_t n)
+{
+	struct netlink *nl;
+	int rc;
+
+	rc = netlink__open(&nl);
+	if (rc)
+		return wl__fail(w, rc, "netlink socket: %s", strerror(-rc));
+	for (size_t i = 0; i < n; i++) {
+		struct router_name name;
+
+		name__from_uuid(&name, gone[i].uuid);
+		for (int k = 0; k < 2; k++) {
+			struct netlink_link l;
+			int e = netlink__get(nl, name.link[k], &l);
+
+			if (e == -ENODEV || (!e && strcmp(l.kind, "veth")))
+				continue;
+			if (!e)
+				e = netlink__del(nl, l.ifindex);
+			if (e && e != -ENODEV && !rc)
+				rc = wl__fail(w, e, "link %s: cannot be removed: %s", name.link[k],
+					      strerror(-e));
+		}
+	}
+	netlink__close(nl);
+	return rc;
+}
+
+int freed__wait(struct workload *w, const struct wrouter *gone, size_t n, uint64_t target)
+{
+	uint64_t last = now_ns(), count;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		struct router_name name;
+
+		name__from_uuid(&name, gone[i].uuid);
+		for (int k = 0; !rc && k < 2; k++)
+			rc = wait_link(w, name.link[k], &last);
+		wl__progress(w, "freeing", i + 1, n);
+	}
+	if (rc == -ETIMEDOUT)
+		rc = freed__links(w, gone, n);
+	if (rc == -EINTR)
+		return wl__fail(w, rc, "interrupted");
+	if (rc || !n)
+		return rc;
+	if (w->o.hooks.count && !w->o.hooks.count(w->o.hooks.ctx, &count) && count <= target)
+		return 0;
+	for (int k = 0; !rc && k < 2; k++)
+		rc = wl__threads(w, 1, sentinel_main, NULL);
+	if (rc == -EINTR)
+		return wl__fail(w, rc, "interrupted");
+	return rc ? wl__fail(w, rc, "waiting for the kernel to free namespaces: %s", strerror(-rc))
+		  : 0;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Would they fit? One row a limit, asked before anything is made. */
+#include "workload/internal.h"
+#include "workload/procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* Kernel memory of a namespace with two veth pairs and its sysctl tables, until
+ * a fill has measured it here. */
+#define ROUTER_BYTES (512u * 1024)
+#define SPARE_BYTES (128u * 1024 * 1024) /* for everything else to go on */
+
+struct need {
+	uint64_t n;		       /* routers still to be made */
+	uint64_t mounts, netns, links; /* there are now */
+	unsigned tasks;
+};
+
+struct check {
+	const char *name;
+	const char *remedy;
+	/* What is needed and what there is; false: does not apply here. */
+	bool (*ask)(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have);
+	const char *unit;
+	uint64_t scale;
+};
+
+static bool ask_memory(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
+{
+	char *text = read_file("/proc/meminfo", NULL);
+	int64_t kb = text ? parse_meminfo(text, "MemAvailable") : -1;
+
+	free(text);
+	*need = n->n * (w->bytes_per_router ? w->bytes_per_router : ROUTER_BYTES) + SPARE_BYTES;
+	*have = (uint64_t)kb * 1024;
+	return kb >= 0;
+}
+
+/* The nearest memory limit of our cgroup, either version. */
+static bool ask_cgroup_memory(struct workload *w, const struct need *n, uint64_t *need,
+			      uint64_t *have)
+{
+	static const char *const files[][2] = {
+		{ "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current" },
+		{ "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+		  "/sys/fs/cgroup/memory/memory.usage_in_bytes" },
+	};
+
+	*need = n->n * (w->bytes_per_router ? w->bytes_per_router : ROUTER_BYTES);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		int64_t max = read_number(files[i][0]), used = read_number(files[i][1]);
+
+		if (max <= 0 || used < 0 || max > INT64_MAX / 2)
+			continue;
+		*have = max > used ? (uint64_t)(max - used) : 0;
+		return true;
+	}
+	return false;
+}
+
+static bool ask_mounts(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
+{
+	int64_t max = read_number("/proc/sys/fs/mount-max");
+
+	(void)w;
+	*need = n->mounts + n->n + 1;
+	*have = (uint64_t)max;
+	return max > 0;
+}
+
+static bool ask_netns(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
+{
+	int64_t max = read_number("/proc/sys/user/max_net_namespaces");
+
+	(void)w;
+	*need = n->netns + n->n;
+	*have = (uint64_t)max;
+	return max > 0;
+}
+
+static bool ask_tasks(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
+{
+	int64_t pids = read_number("/proc/sys/kernel/pid_max");
+	int64_t threads = read_number("/proc/sys/kernel/threads-max");
+
+	/* a stream, its command, what a prefix adds; the threads of a fill */
+	*need = n->tasks + w->o.streams * 6u + 64;
+	*have = (uint64_t)(threads > 0 && threads < pids ? threads : pids);
+	return pids > 0;
+}
+
+static bool ask_ifindex(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
+{
+	(void)w;
+	*need = n->links + 2 * n->n;
+	*have = INT_MAX;
+	return true;
+}
+
+static bool ask_inodes(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
+{
+	struct statvfs fs;
+
+	(void)w;
+	*need = n->n + 16;
+	if (statvfs(WL_RUN_DIR, &fs) && statvfs("/run", &fs))
+		return false;
+	*have = fs.f_favail;
+	return fs.f_files > 0; /* some file systems make inodes as they need them */
+}
+
+/* The ledger has two lines of about 100 bytes a router. */
+static bool ask_space(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
+{
+	struct statvfs fs;
+
+	(void)w;
+	*need = n->n * 256 + 65536;
+	if (statvfs(WL_STATE_DIR, &fs))
+		return false;
+	*have = (uint64_t)fs.f_bavail * fs.f_frsize;
+	return true;
+}
+
+#define MIB 1048576u
+
+static const struct check checks[] = {
+	{ "memory (MemAvailable)", "ask for fewer routers", ask_memory, " MiB", MIB },
+	{ "memory of the cgroup", "raise it, or ask for fewer routers", ask_cgroup_memory, " MiB",
+	  MIB },
+	{ "fs.mount-max", "raise it with sysctl -w fs.mount-max=…", ask_mounts, " mounts", 1 },
+	{ "user.max_net_namespaces", "raise it with sysctl -w user.max_net_namespaces=…", ask_netns,
+	  " namespaces", 1 },
+	{ "kernel.pid_max or kernel.threads-max", "use fewer streams, or raise it", ask_tasks,
+	  " tasks", 1 },
+	{ "interface indexes", "ask for fewer routers", ask_ifindex, "", 1 },
+	{ "inodes of " WL_RUN_DIR, "ask for fewer routers, or remount it with more", ask_inodes,
+	  " inodes", 1 },
+	{ "space in " WL_STATE_DIR, "make room there", ask_space, " MiB", MIB },
+};
+
+static uint64_t lines_of(const char *path)
+{
+	char *text = read_file(path, NULL);
+	uint64_t n = 0;
+
+	for (const char *p = text; p && (p = strchr(p, '\n')); p++)
+		n++;
+	free(text);
+	return n;
+}
+
+static unsigned count_tasks(void)
+{
+	char *text = read_file("/proc/loadavg", NULL);
+	unsigned n = 0;
+
+	if (!text || sscanf(text, "%*s %*s %*s %*u/%u", &n) != 1)
+		n = 0;
+	free(text);
+	return n;
+}
+
+/* The directory the names go into, or the one it will be made in. */
+static int check_run_dir(char *err, size_t errlen)
+{
+	const char *dir = access(WL_RUN_DIR, F_OK) ? "/run" : WL_RUN_DIR;
+	struct stat st;
+
+	if (stat(dir, &st))
+		return fail(err, errlen, -errno, "%s: %s", dir, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return fail(err, errlen, -ENOTDIR, "%s is no directory; move it away", dir);
+	if (faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS))
+		return fail(err, errlen, -errno,
+			    "%s: %s; network namespaces are named there: make it writable", dir,
+			    strerror(errno));
+	return 0;
+}
+
+int workload__preflight(struct workload *w, uint64_t n, char *err, size_t errlen)
+{
+	struct need need = { 0 };
+	int rc;
+
+	rc = check_run_dir(err, errlen);
+	if (rc)
+		return rc;
+	need.n = n > w->filled.n ? n - w->filled.n : 0;
+	need.mounts = lines_of("/proc/thread-self/mountinfo");
+	need.links = lines_of("/proc/thread-self/net/dev");
+	need.tasks = count_tasks();
+	existing__count(&need.netns);
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+		const struct check *c = &checks[i];
+		uint64_t want, have;
+
+		if (!c->ask(w, &need, &want, &have) || want <= have)
+			continue;
+		return fail(err, errlen, -ENOSPC,
+			    "%" PRIu64 " routers need %" PRIu64 "%s, there are %" PRIu64
+			    "%s; the limit is %s: %s",
+			    n, (want + c->scale - 1) / c->scale, c->unit, have / c->scale, c->unit,
+			    c->name, c->remedy);
+	}
+	return 0;
+}
