@@ -5,7 +5,6 @@
  * the last run to end can undo it.
  */
 #include "workload/internal.h"
-#include "workload/procfs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,20 +19,32 @@
 
 #define CLAIM WL_STATE_DIR "/rundir"
 
+/* The mount a path is on; -1: unknown. Not from mountinfo: a mount of that name
+ * may lie hidden below another one. */
+static int mount_id(const char *path)
+{
+	char info[64], line[128];
+	int fd = open(path, O_PATH | O_CLOEXEC), id = -1;
+	FILE *f;
+
+	if (fd < 0)
+		return -1;
+	snprintf(info, sizeof(info), "/proc/thread-self/fdinfo/%d", fd);
+	f = fopen(info, "re");
+	while (f && id < 0 && fgets(line, sizeof(line), f))
+		if (sscanf(line, "mnt_id: %d", &id) != 1)
+			id = -1;
+	if (f)
+		fclose(f);
+	close(fd);
+	return id;
+}
+
 static bool is_mounted(void)
 {
-	char *text = read_file("/proc/thread-self/mountinfo", NULL), *save = NULL;
-	bool found = false;
+	int dir = mount_id(WL_RUN_DIR);
 
-	if (!text)
-		return false;
-	for (char *l = strtok_r(text, "\n", &save); !found && l; l = strtok_r(NULL, "\n", &save)) {
-		struct mount_line m;
-
-		found = !parse_mountinfo(l, &m) && !strcmp(m.point, WL_RUN_DIR);
-	}
-	free(text);
-	return found;
+	return dir >= 0 && dir != mount_id(WL_RUN_DIR "/..");
 }
 
 /* Under the state lock. existed: the directory was there. */
