@@ -73,6 +73,7 @@ static void row_interval(const struct frt_raterow *in, struct rate_row *row)
 	e.mean = row->cost_ns;
 	e.var = ss * 1e6 / (n - 1) / e.df;
 	e.df -= 1;
+	row->cost = e;
 	i = stats__mean(e, 0.95);
 	row->lo = i.lo;
 	row->hi = i.hi;
@@ -95,11 +96,12 @@ static void row__fill(struct rate_row *row, uint64_t from, uint64_t to, uint64_t
 	};
 	for (unsigned i = 0; i < RATE_STEPS; i++)
 		row->step_ns[i] = NAN;
+	row->cost = (struct estimate){ .mean = row->cost_ns, .var = NAN, .df = NAN, .n = n };
 	for (unsigned i = 0; i < FRT_KINDS; i++)
 		row->kind_ns[i] = NAN;
 }
 
-static void row__from_trail(const struct frt_raterow *in, struct rate_row *row)
+void rate__row(const struct frt_raterow *in, struct rate_row *row)
 {
 	const uint64_t steps[RATE_STEPS] = { in->add_ns, in->exec_ns, in->sysctl_ns, in->veth_ns };
 	double n = (double)in->n;
@@ -136,6 +138,7 @@ static int curve__rows_of_points(struct rate_curve *c, struct arena *arena)
 	c->rows = arena__alloc(arena, (c->npoints - 1) * sizeof(*c->rows));
 	if (!c->rows)
 		return -ENOMEM;
+	c->rows_of_points = true;
 	for (size_t i = 1; i < c->npoints; i++) {
 		const struct rate_point *p = &c->points[i];
 
@@ -307,7 +310,7 @@ static int curve__from_trail(struct rate_curve *c, const struct key *k, const st
 		struct key rk = row_key(row);
 
 		if (same_key(&rk, k) && row->n && row->elapsed_ns)
-			row__from_trail(row, &c->rows[c->nrows++]);
+			rate__row(row, &c->rows[c->nrows++]);
 	}
 	for (size_t i = 0; i < t->point.n; i++) {
 		const struct frt_ratepoint *p = &t->point.v[i];

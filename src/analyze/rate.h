@@ -21,13 +21,14 @@
 #define RATE_MODE_UNKNOWN (-1)
 
 struct rate_row {
-	uint64_t from, to; /* existing routers */
-	uint64_t n;	   /* routers measured: to - from, fewer when sampled or failed */
-	double elapsed_ns; /* of these n */
-	double rate;	   /* per second */
-	double cost_ns;	   /* elapsed per router */
-	double lo, hi; /* 95 % of the cost, from the spread of the routers' walls; NAN: unknown */
-	double at;     /* mean count of existing routers while they were made */
+	uint64_t from, to;    /* existing routers */
+	uint64_t n;	      /* routers measured: to - from, fewer when sampled or failed */
+	double elapsed_ns;    /* of these n */
+	double rate;	      /* per second */
+	double cost_ns;	      /* elapsed per router */
+	double lo, hi;	      /* 95 % of the cost; NAN: unknown */
+	struct estimate cost; /* with its variance from the routers' walls where known */
+	double at;	      /* mean count of existing routers while they were made */
 	double step_ns[RATE_STEPS], gap_ns; /* means; NAN unknown */
 	uint32_t level;			    /* frt_level.id; 0 none */
 	bool sampled, failed;
@@ -68,6 +69,7 @@ struct rate_curve {
 	bool sampled;
 	struct rate_row *rows;
 	size_t nrows;
+	bool rows_of_points; /* rows go from reading to reading: their edges are nobody's choice */
 	struct rate_point *points; /* ascending, the first at 0 */
 	size_t npoints;
 	double reached_ns; /* when --to was; NAN: not */
@@ -110,6 +112,9 @@ void rate__free(struct rate *r);
 
 extern const char *const rate__step_names[RATE_STEPS];
 const char *rate__mode_name(int mode); /* "unknown" too */
+
+/* One row of a record, as analyze__rate makes it; for printing rows as they arrive. */
+void rate__row(const struct frt_raterow *in, struct rate_row *row);
 
 /* Weighted least squares over the rows: each counts with the number of routers
  * it is the mean of, at the mean count of existing ones while they were made.

@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static unsigned terminal_width(void)
+unsigned present__width(void)
 {
 	struct winsize ws;
 
@@ -21,27 +21,36 @@ static unsigned terminal_width(void)
 	return ws.ws_col < 60 ? 60 : ws.ws_col;
 }
 
+int present__json(struct json_t *j)
+{
+	int rc = j ? 0 : -ENOMEM;
+
+	if (j && (json_dumpf(j, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ||
+		  putchar('\n') == EOF))
+		rc = -errno;
+	json_decref(j);
+	if (!rc && (fflush(stdout) || ferror(stdout)))
+		rc = -errno;
+	return rc == -EPIPE ? 0 : rc;
+}
+
 int present__trail(const struct frt_trail *t, const struct present_opts *o)
 {
 	struct analyze_opts ao = { .npredict = o->npredict };
 	struct report_opts ro = { .color = cli__color(STDOUT_FILENO),
-				  .width = terminal_width(),
+				  .width = present__width(),
 				  .view = o->view };
 	struct frt_profile *p = NULL;
 	int rc;
 
+	if (t->rate.n || t->point.n)
+		return present__rate(t, o, false);
 	memcpy(ao.predict, o->predict, sizeof(ao.predict));
 	rc = analyze__profile(t, &ao, &p);
 	if (rc)
 		return rc;
 	if (o->json) {
-		json_t *j = report__json(p);
-
-		rc = j ? 0 : -ENOMEM;
-		if (j && (json_dumpf(j, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ||
-			  putchar('\n') == EOF))
-			rc = -errno;
-		json_decref(j);
+		rc = present__json(report__json(p));
 	} else {
 		rc = report__text(stdout, p, &ro);
 	}

@@ -5,6 +5,8 @@
 
 #include <frtrace/trail.h>
 
+struct json_t;
+
 struct present_opts {
 	bool json;
 	const char *view;    /* NULL: the whole report */
@@ -14,5 +16,14 @@ struct present_opts {
 
 /* Analyzes and prints. 0 or -errno (-EINVAL: no such view). A closed pipe is no error. */
 int present__trail(const struct frt_trail *t, const struct present_opts *o);
+
+/* The same for what `frtrace rate` recorded; present__trail comes here by itself.
+ * rows_done: the rows were printed as they arrived. -EINVAL: rates have no views. */
+int present__rate(const struct frt_trail *t, const struct present_opts *o, bool rows_done);
+
+/* Columns to print on stdout, 100 at most. */
+unsigned present__width(void);
+/* Prints on stdout and takes j (NULL: -ENOMEM). */
+int present__json(struct json_t *j);
 
 #endif

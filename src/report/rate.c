@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rates as text, at most 100 columns. */
+#include "report/rate.h"
+
+#include "report/compare.h"
+#include "report/grid.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "0–250" has a dash of three bytes: widths are counted by hand. */
+static void print_range(FILE *f, uint64_t from, uint64_t to, int width)
+{
+	int n = fprintf(f, "%llu–%llu", (unsigned long long)from, (unsigned long long)to) - 2;
+
+	fprintf(f, "%*s", n < width ? width - n : 0, "");
+}
+
+static void print_fixed(FILE *f, double v, int width, int decimals)
+{
+	if (isnan(v))
+		fprintf(f, " %*s", width, "-");
+	else
+		fprintf(f, " %*.*f", width, decimals, v);
+}
+
+void report__rate_case(FILE *f, const struct rate *r, const struct rate_curve *c)
+{
+	fprintf(f, "%s · ", c->label);
+	if (c->streams)
+		fprintf(f, "%u stream%s", c->streams, c->streams == 1 ? "" : "s");
+	if (r->cpus)
+		fprintf(f, " · %u CPU%s", r->cpus, r->cpus == 1 ? "" : "s");
+	fprintf(f, " · %s\n",
+		c->sampled ? "sampled: filled by lean, n measured in the middle of each row"
+			   : "every router measured");
+	fprintf(f, "%-15s %6s %10s %9s %8s", "EXISTING", "N", "ROUTERS/s", "MS EACH", "±95 %");
+	for (unsigned i = 0; i < RATE_STEPS; i++)
+		fprintf(f, " %7s", rate__step_names[i]);
+	fprintf(f, " %7s\n", "gap");
+}
+
+void report__rate_row(FILE *f, const struct rate_row *row)
+{
+	print_range(f, row->from, row->to, 15);
+	fprintf(f, " %6llu", (unsigned long long)row->n);
+	print_fixed(f, row->rate, 10, 2);
+	print_fixed(f, row->cost_ns / 1e6, 9, 2);
+	print_fixed(f, (row->hi - row->lo) / 2e6, 7, 2);
+	for (unsigned i = 0; i < RATE_STEPS; i++)
+		print_fixed(f, row->step_ns[i] / 1e6, 7, 2);
+	print_fixed(f, row->gap_ns / 1e6, 7, 2);
+	fputs(row->failed ? "  cut short\n" : "\n", f);
+	fflush(f); /* rows are shown as they arrive */
+}
+
+/* A figure and half of its interval's width, in a unit. */
+static void plus_minus(struct grid *g, struct interval i, double unit, int decimals)
+{
+	if (isnan(i.at))
+		grid__cell(g, "-");
+	else if (isnan(i.lo) || isnan(i.hi))
+		grid__cell(g, "%.*f", decimals, i.at / unit);
+	else
+		grid__cell(g, "%.*f ±%.*f", decimals, i.at / unit, decimals,
+			   (i.hi - i.lo) / 2 / unit);
+}
+
+static void rate_range(struct grid *g, struct interval i)
+{
+	if (isnan(i.at))
+		grid__cell(g, "-");
+	else if (isnan(i.lo) || isnan(i.hi))
+		grid__cell(g, "%.2f", i.at);
+	else
+		grid__cell(g, "%.2f (%.2f–%.2f)", i.at, i.lo, i.hi);
+}
+
+static void fit_note(FILE *f, const struct rate_curve *c, const char *name)
+{
+	const struct rate_fit *t = &c->fit;
+
+	if (!t->rows)
+		fprintf(f, "%s: %s, no line can be laid through it.\n", name,
+			c->nrows ? "one row" : "no row");
+	else if (isnan(t->curve_p))
+		fprintf(f, "%s: %zu rows cannot say whether a straight line is right; four can.\n",
+			name, t->rows);
+	else if (strcmp(t->shape, "superlinear") == 0 || strcmp(t->shape, "sublinear") == 0)
+		fprintf(f,
+			"%s: a straight line is not right: the cost grows %s than it (p %s, rows up to\n"
+			"     %.1f %% off); what is read off the line holds only if linear.\n",
+			name, strcmp(t->shape, "superlinear") == 0 ? "faster" : "slower",
+			t->curve_p < 0.001 ? "< 0.001" : "< 0.01", t->worst * 100);
+	for (size_t k = 0; k < c->npredicted; k++)
+		if (c->predicted[k].refused)
+			fprintf(f,
+				"%s: no prediction at %llu: beyond five times the highest row.\n",
+				name, (unsigned long long)c->predicted[k].at);
+}
+
+static int print_predictions(FILE *f, const struct rate_curve *const *curves,
+			     const char *const *names, size_t n, const struct report_opts *o)
+{
+	struct grid *g = grid__new(f, o->width, o->color);
+
+	grid__column(g, GRID_LEFT, "PREDICTED");
+	grid__column(g, GRID_RIGHT, "AT");
+	grid__column(g, GRID_RIGHT, "ms EACH");
+	grid__column(g, GRID_RIGHT, "ROUTERS/s");
+	grid__column(g, GRID_LEFT, "%s", "");
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < curves[i]->npredicted; k++) {
+			const struct rate_prediction *p = &curves[i]->predicted[k];
+
+			if (p->refused)
+				continue;
+			grid__row(g);
+			grid__cell(g, "%s", names ? names[i] : curves[i]->label);
+			grid__cell(g, "%llu", (unsigned long long)p->at);
+			plus_minus(g, p->cost, 1e6, 2);
+			rate_range(g, p->rate);
+			grid__cell(g, "%s",
+				   strcmp(curves[i]->fit.shape, "linear") == 0 ||
+						   strcmp(curves[i]->fit.shape, "constant") == 0
+					   ? ""
+					   : "if linear");
+		}
+	return grid__print(g);
+}
+
+int report__fits(FILE *f, const struct rate_curve *const *curves, const char *const *names,
+		 size_t n, const struct report_opts *o)
+{
+	struct grid *g = grid__new(f, o->width, o->color);
+	int rc;
+
+	fputs("\nFIT  cost per router = a + b · existing: least squares on 1/rate at each row's mean "
+	      "count, rows\n     weighted by their routers; ±95 %; the rate at 0 is extrapolated\n",
+	      f);
+	grid__column(g, GRID_LEFT, "CASE");
+	grid__column(g, GRID_RIGHT, "ROWS");
+	grid__column(g, GRID_RIGHT, "a ms");
+	grid__column(g, GRID_RIGHT, "b µs/existing");
+	grid__column(g, GRID_LEFT, "SHAPE");
+	grid__column(g, GRID_RIGHT, "OFF %%");
+	grid__column(g, GRID_RIGHT, "RATE AT 0");
+	for (size_t i = 0; i < n; i++) {
+		const struct rate_fit *t = &curves[i]->fit;
+
+		grid__row(g);
+		grid__cell(g, "%s", names ? names[i] : curves[i]->label);
+		grid__cell(g, "%zu", t->rows);
+		plus_minus(g, t->a95, 1e6, 2);
+		plus_minus(g, t->b95, 1e3, 3);
+		grid__cell(g, "%s", t->shape);
+		grid__number(g, t->worst * 100, 1);
+		rate_range(g, t->rate0);
+	}
+	rc = grid__print(g);
+	if (!rc)
+		rc = print_predictions(f, curves, names, n, o);
+	for (size_t i = 0; i < n && !rc; i++)
+		fit_note(f, curves[i], names ? names[i] : curves[i]->label);
+	return rc;
+}
+
+/* --trace: where the time of a row's routers went. */
+static int print_accounts(FILE *f, const struct rate *r, const struct report_opts *o)
+{
+	struct grid *g = grid__new(f, o->width, o->color);
+	bool any = false;
+
+	grid__column(g, GRID_LEFT, "EXISTING");
+	grid__column(g, GRID_RIGHT, "N");
+	for (unsigned k = 0; k < FRT_KINDS; k++)
+		grid__column(g, GRID_RIGHT, "%s", frt_kind_names[k]);
+	grid__column(g, GRID_LEFT, "CASE");
+	for (size_t i = 0; i < r->ncurves; i++) {
+		const struct rate_curve *c = &r->curves[i];
+
+		for (size_t j = 0; j <= c->nrows && c->accounted; j++) {
+			const struct rate_row *row = j < c->nrows ? &c->rows[j] : NULL;
+
+			if (row && !row->accounted)
+				continue;
+			any = true;
+			grid__row(g);
+			if (row)
+				grid__cell(g, "%llu–%llu", (unsigned long long)row->from,
+					   (unsigned long long)row->to);
+			else
+				grid__cell(g, "all rows");
+			grid__cell(g, "%.0f", row ? (double)row->n : c->kind_n);
+			for (unsigned k = 0; k < FRT_KINDS; k++)
+				grid__number(g, (row ? row->kind_ns[k] : c->kind_ns[k]) / 1e6, 2);
+			grid__cell(g, "%s", c->label);
+		}
+	}
+	if (any)
+		fputs("\nACCOUNTING  ms per router, measured (traced: the cost of looking is in it)\n",
+		      f);
+	return grid__print(g);
+}
+
+static int print_streams(FILE *f, const struct rate *r, const struct report_opts *o)
+{
+	struct grid *g;
+	bool one = false, added = false;
+	int rc;
+
+	if (!r->has_streams)
+		return 0;
+	for (size_t i = 0; i < r->ncurves; i++) {
+		one |= r->curves[i].streams == 1;
+		added |= !isnan(r->curves[i].added_ns[0]) && r->curves[i].streams > 1;
+	}
+	fprintf(f,
+		"\nSTREAMS  against one stream of the same mode, up to the count both reached%s\n",
+		added ? "; ms more per router by kind" : "");
+	g = grid__new(f, o->width, o->color);
+	grid__column(g, GRID_LEFT, "CASE");
+	grid__column(g, GRID_RIGHT, "TO");
+	grid__column(g, GRID_RIGHT, "AFTER s");
+	grid__column(g, GRID_RIGHT, "× ONE");
+	grid__column(g, GRID_RIGHT, "PER STREAM");
+	grid__column(g, GRID_RIGHT, "PER min(S,CPUs)");
+	for (unsigned k = 0; k < FRT_KINDS && added; k++)
+		grid__column(g, GRID_RIGHT, "+%s", frt_kind_names[k]);
+	for (size_t i = 0; i < r->ncurves; i++) {
+		const struct rate_curve *c = &r->curves[i];
+
+		if (!c->npoints)
+			continue;
+		grid__row(g);
+		grid__cell(g, "%s%s", c->label, c->stalled ? " STALLED" : "");
+		grid__cell(g, "%llu", (unsigned long long)c->points[c->npoints - 1].count);
+		grid__number(g, c->points[c->npoints - 1].t_ns / 1e9, 2);
+		grid__number(g, c->speedup, 2);
+		grid__number(g, c->per_stream, 2);
+		grid__number(g, c->per_cpu, 2);
+		for (unsigned k = 0; k < FRT_KINDS && added; k++)
+			grid__number(g, c->added_ns[k] / 1e6, 2);
+	}
+	rc = grid__print(g);
+	if (!rc && !one)
+		fputs("No case of one stream: the efficiency is unknown; add 1 to --streams.\n", f);
+	return rc;
+}
+
+int report__rate_summary(FILE *f, const struct rate *r, const struct compare *sides,
+			 const struct report_opts *o)
+{
+	const struct rate_curve **curves = calloc(r->ncurves + 1, sizeof(*curves));
+	int rc = curves ? 0 : -ENOMEM;
+
+	if (!rc)
+		rc = print_accounts(f, r, o);
+	if (!rc && sides)
+		rc = report__compare_rates(f, sides, o);
+	if (!rc)
+		rc = print_streams(f, r, o);
+	for (size_t i = 0; i < r->ncurves && !rc; i++)
+		curves[i] = &r->curves[i];
+	if (!rc)
+		rc = report__fits(f, curves, NULL, r->ncurves, o);
+	free(curves);
+	if (!rc && r->cause)
+		fprintf(f, "\nEnded early: %s\n", r->cause);
+	if (!rc && !r->complete)
+		fputs("\nThe record has no end line: the run was cut off; this is as far as it goes.\n",
+		      f);
+	return rc;
+}
+
+int report__rate_text(FILE *f, const struct rate *r, const struct compare *sides,
+		      const struct report_opts *o)
+{
+	for (size_t i = 0; i < r->ncurves; i++) {
+		if (i)
+			fputc('\n', f);
+		report__rate_case(f, r, &r->curves[i]);
+		for (size_t k = 0; k < r->curves[i].nrows; k++)
+			report__rate_row(f, &r->curves[i].rows[k]);
+	}
+	return report__rate_summary(f, r, sides, o);
+}
