@@ -68,6 +68,18 @@ static __always_inline u32 instance_of(const struct task_state *s)
 	return c ? *(volatile u32 *)&c->instance : 0;
 }
 
+/* A creator that reads events must not cause more of them. */
+static __always_inline bool is_quiet(const struct task_state *s)
+{
+	u32 idx = s->creator - 1;
+	struct frt_creator *c;
+
+	if (!s->creator)
+		return false;
+	c = bpf_map_lookup_elem(&creators, &idx);
+	return c && *(volatile u32 *)&c->quiet;
+}
+
 static __always_inline void fill_tag(const struct task_state *s, struct frt_tag *t)
 {
 	t->task = s->tag.task;
@@ -207,6 +219,8 @@ static __always_inline void call__end(struct frt_cpu *c, struct task_state *s,
 
 	if (s->func)
 		func__send(c, s, now);
+	if (is_quiet(s))
+		return;
 	if (e->detail == FRT_DET_NONE) {
 		if (!(s->flags & (FRT_F_SLEPT | FRT_F_SEND)) && now - e->in < knob_slow_ns) {
 			s->rest_n++;

@@ -39,6 +39,75 @@ int frt_follow_self(struct bpf_raw_tracepoint_args *ctx)
 	return s->tag.task;
 }
 
+#define PIDTYPE_TGID 1
+#define HLIST_NODE_SIZE 16
+
+/* The process behind a pidfd: its leader. */
+static __always_inline struct task_struct *process_of(u32 fd)
+{
+	struct file *f = file_of(fd);
+	struct hlist_node *n;
+	struct pid *p;
+
+	if (!f)
+		return NULL;
+	/* A file system of their own since 6.9 (cb12fd8e0dab), anonymous before. */
+	if (BPF_CORE_READ(f, f_inode, i_sb, s_magic) == PID_FS_MAGIC)
+		p = BPF_CORE_READ(f, f_inode, i_private);
+	else
+		p = BPF_CORE_READ(f, private_data);
+	n = BPF_CORE_READ(p, tasks[PIDTYPE_TGID].first);
+	if (!n)
+		return NULL;
+	return (void *)n - bpf_core_field_offset(struct task_struct, pid_links) -
+	       PIDTYPE_TGID * HLIST_NODE_SIZE;
+}
+
+/*
+ * Follows one more thread of the process behind pidfd args[0]; args[1] 1 begins
+ * with the first. Gives its serial (what it is called lies in the walk), 1 when
+ * it is followed already, 0 after the last. The kernel's own numbers are used:
+ * the caller may live in a pid namespace that has others.
+ */
+SEC("raw_tp")
+int frt_follow_next(struct bpf_raw_tracepoint_args *ctx)
+{
+	u32 zero = 0;
+	struct frt_walk *w = bpf_map_lookup_elem(&walks, &zero);
+	struct task_struct *t;
+	struct signal_struct *sig;
+	struct list_head *pos, *next = NULL;
+	struct task_state *s;
+
+	if (!w)
+		return 0;
+	if (ctx->args[1]) {
+		t = process_of((u32)ctx->args[0]);
+		sig = BPF_CORE_READ(t, signal);
+		if (!sig)
+			return 0;
+		w->start = w->pos = (u64)sig +
+				    bpf_core_field_offset(struct signal_struct, thread_head);
+	}
+	pos = (struct list_head *)w->pos;
+	bpf_core_read(&next, sizeof(next), &pos->next);
+	if (!next || (u64)next == w->start)
+		return 0;
+	w->pos = (u64)next;
+	t = (void *)next - bpf_core_field_offset(struct task_struct, thread_node);
+	s = followed_task(t);
+	if (s && s->start_time == BPF_CORE_READ(t, start_time))
+		return 1;
+	s = slot__new(t, bpf_ktime_get_ns());
+	if (!s)
+		return 0;
+	s->flags = FRT_F_UNSEEN;
+	w->tid = s->tag.tid;
+	w->tgid = BPF_CORE_READ(t, tgid);
+	BPF_CORE_READ_INTO(&w->comm, t, comm);
+	return s->tag.task;
+}
+
 /* After the programs were attached again: the caller is on this CPU. */
 SEC("raw_tp")
 int frt_here(struct bpf_raw_tracepoint_args *ctx)

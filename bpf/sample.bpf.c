@@ -22,7 +22,7 @@ int frt_sample(struct frt_perf_context *ctx)
 		return 0;
 	s = followed(c);
 	sc = bpf_map_lookup_elem(&scratches, &use);
-	if (!s || !sc)
+	if (!s || !sc || is_quiet(s))
 		return 0;
 	e = &sc->sample;
 	e->in_kernel = !FRT_USER_REGS(&ctx->regs);

@@ -90,8 +90,10 @@ static __always_inline void switched_in(struct frt_cpu *c, struct task_state *s,
 	if (n > FRT_OFF_STACK_MAX)
 		n = FRT_OFF_STACK_MAX;
 	n = __builtin_offsetof(struct frt_ev_off, stack) + n * sizeof(u64);
-	fill_head(&s->off.h, s, FRT_EV_OFF, n, now);
-	send(c, &s->off, n, now);
+	if (!is_quiet(s)) {
+		fill_head(&s->off.h, s, FRT_EV_OFF, n, now);
+		send(c, &s->off, n, now);
+	}
 	s->off.waking = 0;
 }
 

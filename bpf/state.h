@@ -73,7 +73,8 @@ struct frt_cpu {
 /* A creator's cell; a cache line, mapped into the creator. */
 struct frt_creator {
 	u32 instance;
-	u32 pad[15];
+	u32 quiet; /* it drains the ring: what it does now is not to be told */
+	u32 pad[14];
 };
 
 #define FRT_NL_KIND 16 /* bytes of a link's kind */
@@ -125,6 +126,8 @@ enum frt_scratch_use { FRT_SCRATCH_TASK, FRT_SCRATCH_SAMPLE, FRT_SCRATCHES };
 struct frt_walk {
 	u64 start, pos, n;
 	u32 done, torn;
+	u32 tid, tgid; /* of the thread found last */
+	char comm[FRT_COMM_LEN];
 };
 
 #endif

@@ -107,9 +107,10 @@ void explain__bpf(int err, char *reason, size_t rlen, char *remedy, size_t mlen)
 			snprintf(remedy, mlen, "boot without lockdown=%s", mode);
 		} else {
 			snprintf(reason, rlen, "denied though the capabilities are there");
-			snprintf(remedy, mlen,
-				 "a security module, a seccomp filter or, before 5.11, the limit on "
-				 "locked memory forbids it");
+			snprintf(
+				remedy, mlen,
+				"a security module, a seccomp filter or, before 5.11, the limit on "
+				"locked memory forbids it");
 		}
 		return;
 	case ENOSYS:
@@ -140,7 +141,8 @@ void explain__perf(int err, char *reason, size_t rlen, char *remedy, size_t mlen
 			snprintf(reason, rlen, "capability CAP_PERFMON is missing");
 			snprintf(remedy, mlen, "run as root");
 		} else {
-			snprintf(reason, rlen, "perf events are denied though the capability is there");
+			snprintf(reason, rlen,
+				 "perf events are denied though the capability is there");
 			snprintf(remedy, mlen,
 				 "a security module or a seccomp filter forbids perf_event_open");
 		}

@@ -23,6 +23,8 @@ void stacks__free(struct stacks *s);
  * first. 0 for an empty stack. Returns 0 or a negative errno. */
 int stacks__node(struct stacks *s, const uint64_t *ip, unsigned n, const struct frt_sink *sink,
 		 uint32_t *node);
+/* How many frames at the leaf of a stack taken at a tracepoint are the tracer's. */
+unsigned stacks__skip_tracer(struct stacks *s, const uint64_t *ip, unsigned n);
 /* The name of a kernel address; lives as long as the table. */
 const char *stacks__frame(struct stacks *s, uint64_t ip);
 
@@ -54,6 +56,7 @@ struct trace {
 	pthread_mutex_t lock; /* creators, pending */
 	struct frt_creator_cell *cells;
 	uint32_t *creator_task; /* serial by stream; 0 none */
+	pid_t *creator_tid;
 	struct pending_proc *pending; /* births that no event tells: put by the next drain */
 	size_t npending, cappending;
 
@@ -63,7 +66,8 @@ struct trace {
 /* As struct frt_creator of bpf/state.h. */
 struct frt_creator_cell {
 	volatile uint32_t instance;
-	uint32_t pad[15];
+	volatile uint32_t quiet;
+	uint32_t pad[14];
 };
 _Static_assert(sizeof(struct frt_creator_cell) == 64, "a cache line of its own");
 

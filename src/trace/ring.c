@@ -107,7 +107,7 @@ static int put_off(struct stacks *s, const struct frt_sink *sink, const struct f
 		   size_t size)
 {
 	char comm[FRT_COMM_LEN + 1] = "";
-	unsigned n = (size - offsetof(struct frt_ev_off, stack)) / sizeof(e->stack[0]);
+	unsigned n = (size - offsetof(struct frt_ev_off, stack)) / sizeof(e->stack[0]), skip;
 	struct frt_off o = {
 		.task = e->h.tag.task,
 		.image = e->h.tag.image,
@@ -135,7 +135,8 @@ static int put_off(struct stacks *s, const struct frt_sink *sink, const struct f
 	}
 	if (n > e->nstack)
 		n = e->nstack;
-	err = stacks__node(s, (const uint64_t *)e->stack, n, sink, &o.stack);
+	skip = stacks__skip_tracer(s, (const uint64_t *)e->stack, n);
+	err = stacks__node(s, (const uint64_t *)e->stack + skip, n - skip, sink, &o.stack);
 	return err ? err : sink->put(sink->ctx, FRT_REC_OFF, &o);
 }
 

@@ -17,11 +17,12 @@
 #include <unistd.h>
 
 /* A hash table of 64-bit keys with open addressing; key 0 is free. */
+struct slot {
+	uint64_t key, val;
+};
+
 struct table {
-	struct slot {
-		uint64_t key;
-		uint64_t val;
-	} *v;
+	struct slot *v;
 	size_t n, size; /* size is a power of two */
 };
 
@@ -31,8 +32,8 @@ struct stacks {
 	uint64_t looked_at; /* when that was last compared */
 	struct arena *arena;
 	struct intern *names;
-	struct table frames; /* address → name */
-	struct table nodes;  /* (parent, frame number) → node */
+	struct table frames;  /* address → name */
+	struct table nodes;   /* (parent, frame number) → node */
 	struct table numbers; /* name → frame number */
 	uint32_t nframes, nnodes;
 };
@@ -211,6 +212,27 @@ static int frame_number(struct stacks *s, const char *name, uint32_t *out)
 	return 0;
 }
 
+/* A stack taken at a tracepoint begins with the tracer itself. */
+static bool is_tracer(const char *name)
+{
+	static const char *const prefixes[] = { "bpf_prog_", "bpf_trace_run", "__bpf_trace_",
+						"__traceiter_", "bpf_trampoline_" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+unsigned stacks__skip_tracer(struct stacks *s, const uint64_t *ip, unsigned n)
+{
+	unsigned skip = 0;
+
+	while (skip < n && is_tracer(stacks__frame(s, ip[skip])))
+		skip++;
+	return skip;
+}
+
 int stacks__node(struct stacks *s, const uint64_t *ip, unsigned n, const struct frt_sink *sink,
 		 uint32_t *node)
 {
@@ -231,9 +253,9 @@ int stacks__node(struct stacks *s, const uint64_t *ip, unsigned n, const struct 
 		key = (uint64_t)parent << 32 | frame;
 		at = table__slot(&s->nodes, key);
 		if (!at->key) {
-			struct frt_node new = {
-				.id = s->nnodes + 1, .parent = parent, .frame = name
-			};
+			struct frt_node new = { .id = s->nnodes + 1,
+						.parent = parent,
+						.frame = name };
 
 			err = sink->put(sink->ctx, FRT_REC_NODE, &new);
 			if (err)

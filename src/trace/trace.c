@@ -18,14 +18,15 @@
 #include <unistd.h>
 
 /* One creator drains between its routers; several outrun a thread now and then. */
-#define RING_ONE   (4U << 20)
-#define RING_MANY  (8U << 20)
+#define RING_ONE (4U << 20)
+#define RING_MANY (8U << 20)
 #define WAKEUP_PART 16 /* the draining thread is woken at this part of the ring */
 
 /* As in bpf/state.h. */
 struct walk {
 	uint64_t start, pos, n;
-	uint32_t done, torn;
+	uint32_t done, torn, tid, tgid;
+	char comm[FRT_COMM_LEN];
 };
 
 struct cpu {
@@ -99,9 +100,10 @@ static int load(struct trace *t, char *err, size_t errlen)
 
 	rc = has_prev_state();
 	if (rc < 0)
-		return fail(err, errlen, -ESRCH,
-			    "kernel type information: /sys/kernel/btf/vmlinux is not there; tracing "
-			    "needs a kernel with CONFIG_DEBUG_INFO_BTF=y (--untraced does not)");
+		return fail(
+			err, errlen, -ESRCH,
+			"kernel type information: /sys/kernel/btf/vmlinux is not there; tracing "
+			"needs a kernel with CONFIG_DEBUG_INFO_BTF=y (--untraced does not)");
 	t->skel = frtrace_bpf__open();
 	if (!t->skel)
 		return fail(err, errlen, -errno, "BPF programs: cannot open: %s", strerror(errno));
@@ -138,7 +140,8 @@ int trace__open(const struct trace_opts *o, struct trace **out, char *err, size_
 
 	t->stacks = stacks__new();
 	t->creator_task = calloc(FRT_CREATORS_MAX, sizeof(*t->creator_task));
-	if (!t->stacks || !t->creator_task) {
+	t->creator_tid = calloc(FRT_CREATORS_MAX, sizeof(*t->creator_tid));
+	if (!t->stacks || !t->creator_task || !t->creator_tid) {
 		fail(err, errlen, rc, "tracer: no memory");
 		goto fail;
 	}
@@ -168,6 +171,9 @@ int trace__open(const struct trace_opts *o, struct trace **out, char *err, size_
 	rc = attach__all(t, err, errlen);
 	if (rc)
 		goto fail;
+	/* Read now, not beside the first router. */
+	if (o->freq || o->waits)
+		stacks__frame(t->stacks, 1);
 	if (o->freq && attach__samples(t, o->freq, t->sample_reason, sizeof(t->sample_reason)))
 		t->opts.freq = 0;
 	*out = t;
@@ -188,6 +194,7 @@ void trace__close(struct trace *t)
 	frtrace_bpf__destroy(t->skel);
 	stacks__free(t->stacks);
 	free(t->creator_task);
+	free(t->creator_tid);
 	free(t->pending);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
@@ -243,6 +250,7 @@ int trace__add_creator(struct trace *t, unsigned stream, volatile uint32_t **cel
 		read_comm(p.tgid, p.tid, comm, sizeof(comm));
 		err = add_pending(t, &p, comm);
 		t->creator_task[stream] = serial;
+		t->creator_tid[stream] = p.tid;
 		*cell = &t->cells[stream].instance;
 		*task = serial;
 	}
@@ -266,22 +274,45 @@ int trace__drop_creator(struct trace *t, unsigned stream)
 	return err;
 }
 
+/* Threads come while others are found: until a round finds none. */
+#define FOLLOW_ROUNDS 20
+#define FOLLOW_THREADS 100000
+
 int trace__add_process(struct trace *t, int pidfd, pid_t pid)
 {
 	int fd = bpf_map__fd(t->skel->maps.walks), err = 0;
-	uint32_t zero = 0, serial = 0, added;
-	struct frt_walk_proc {
-		uint64_t pos, start;
-		uint32_t tid, tgid;
-		char comm[FRT_COMM_LEN];
-	};
+	uint32_t zero = 0, serial = 1, added = 1, all = 0;
+	struct walk w;
 
-	(void)pidfd;
-	(void)pid;
-	(void)fd;
-	(void)zero;
-	(void)serial;
-	(void)added;
+	(void)pid; /* the descriptor says it without a race */
+	pthread_mutex_lock(&t->lock);
+	for (int round = 0; round < FOLLOW_ROUNDS && added && !err; round++) {
+		added = 0;
+		for (int i = 0; i < FOLLOW_THREADS && !err; i++) {
+			err = run_control(t->skel->progs.frt_follow_next, pidfd, i == 0, &serial);
+			if (err || !serial)
+				break;
+			all++;
+			if (serial == 1)
+				continue;
+			added++;
+			err = bpf_map_lookup_elem(fd, &zero, &w);
+			if (!err) {
+				struct frt_proc p = {
+					.task = serial,
+					.tid = w.tid,
+					.tgid = w.tgid,
+					.is_thread = w.tid != w.tgid,
+					.t = now_ns(),
+				};
+
+				err = add_pending(t, &p, w.comm);
+			}
+		}
+	}
+	pthread_mutex_unlock(&t->lock);
+	if (!err && !all)
+		err = -ESRCH;
 	return err;
 }
 
@@ -294,19 +325,35 @@ void trace__sampling(struct trace *t, bool on)
 	attach__enable_samples(t, on);
 }
 
+/* The calling thread's cell, when it is a creator. Locked by the caller. */
+static struct frt_creator_cell *own_cell(struct trace *t)
+{
+	pid_t tid = syscall(SYS_gettid);
+
+	for (unsigned i = 0; i < FRT_CREATORS_MAX; i++)
+		if (t->creator_task[i] && t->creator_tid[i] == tid)
+			return &t->cells[i];
+	return NULL;
+}
+
 int trace__drain(struct trace *t)
 {
+	struct frt_creator_cell *own;
 	int n;
 
 	pthread_mutex_lock(&t->lock);
+	own = own_cell(t);
+	if (own)
+		own->quiet = 1;
 	for (size_t i = 0; i < t->npending && !t->sink_err; i++) {
 		t->pending[i].p.comm = t->pending[i].comm;
-		t->sink_err =
-			t->opts.sink.put(t->opts.sink.ctx, FRT_REC_PROC, &t->pending[i].p);
+		t->sink_err = t->opts.sink.put(t->opts.sink.ctx, FRT_REC_PROC, &t->pending[i].p);
 	}
 	t->npending = 0;
 	pthread_mutex_unlock(&t->lock);
 	n = ring_buffer__consume(t->ring);
+	if (own)
+		own->quiet = 0;
 	if (t->sink_err)
 		return t->sink_err;
 	return n < 0 ? n : 0;
@@ -407,7 +454,7 @@ int trace__loss(struct trace *t, struct frt_loss *out)
 
 /* A namespace that dies under the walk tears it; a few attempts are plenty. */
 #define WALK_ATTEMPTS 20
-#define WALK_RUNS     1000
+#define WALK_RUNS 1000
 
 int trace__count_netns(struct trace *t, uint64_t *n)
 {
