@@ -172,9 +172,10 @@ static __always_inline int func__leave(void *ctx, u32 func)
 }
 
 /*
- * The number of the function: a cookie where the kernel has them, otherwise
- * written into a copy of the program by the loader, which looks for this
- * constant (one 32-bit move).
+ * The number of the function: kprobe.multi gives it as a cookie (both came with
+ * 5.18); for the others, which have none before 5.15 and 5.19, the loader
+ * writes it into a copy of the program: it looks for this constant (one 32-bit
+ * move).
  */
 #define FRT_BAKED 0x46525431
 
@@ -184,19 +185,6 @@ static __always_inline u32 baked_id(void)
 
 	asm volatile("%0 = %1" : "=r"(id) : "i"(FRT_BAKED));
 	return id;
-}
-
-SEC("?kprobe")
-int frt_kprobe_enter(struct frt_regs *ctx)
-{
-	return func__enter(ctx, (u32)bpf_get_attach_cookie(ctx), FRT_FUNC_ARG0(ctx),
-			   FRT_FUNC_ARG1(ctx));
-}
-
-SEC("?kretprobe")
-int frt_kprobe_leave(struct frt_regs *ctx)
-{
-	return func__leave(ctx, (u32)bpf_get_attach_cookie(ctx));
 }
 
 SEC("?kprobe")
@@ -225,7 +213,7 @@ int frt_multi_leave(struct frt_regs *ctx)
 }
 
 /* Copied once per function, with its BTF id and number written in. How many
- * arguments may be read is the function's own; three variants. */
+ * arguments may be read is the function's own: none, or the first. */
 SEC("?fentry")
 int frt_fentry0(u64 *ctx)
 {
@@ -235,13 +223,11 @@ int frt_fentry0(u64 *ctx)
 SEC("?fentry")
 int frt_fentry1(u64 *ctx)
 {
-	return func__enter(ctx, baked_id(), ctx[0], 0);
-}
+	u64 arg = 0;
 
-SEC("?fentry")
-int frt_fentry2(u64 *ctx)
-{
-	return func__enter(ctx, baked_id(), ctx[0], ctx[1]);
+	/* As a number: of a pointer to a kernel type the verifier would track more. */
+	bpf_probe_read_kernel(&arg, sizeof(arg), ctx);
+	return func__enter(ctx, baked_id(), arg, 0);
 }
 
 SEC("?fexit")

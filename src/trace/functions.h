@@ -20,35 +20,34 @@ struct stacks;
 /* How many functions a rung takes, patterns included. */
 #define FUNCTIONS_FENTRY_MAX 200
 #define FUNCTIONS_KPROBE_MAX 500
-#define FUNCTIONS_MULTI_MAX  5000
+#define FUNCTIONS_MULTI_MAX 5000
 
 struct function {
-	char name[96];	 /* as the kernel has it, suffix included */
-	char wanted[96]; /* as it was asked for */
-	char module[56]; /* empty: in the kernel itself */
+	char name[96];			 /* as the kernel has it, suffix included */
+	char wanted[96];		 /* as it was asked for */
+	char module[56];		 /* empty: in the kernel itself */
 	const struct frt_probe_def *def; /* NULL: --probe */
-	bool by_name;	 /* asked for with --probe, not by a pattern */
-	uint64_t addr;	 /* 0: not found */
-	unsigned times;	 /* how often the name occurs */
-	bool blacklisted, traceable; /* traceable: ftrace can stop there */
-	int32_t btf_id;	 /* 0: none */
-	int btf_fd;	 /* of the module's BTF; 0: the kernel's */
-	enum trace_backend rung; /* attached by; TRACE_NONE: not attached */
-	char reason[120]; /* why not */
-	int entry_fd, exit_fd; /* links or perf events; -1 */
+	bool by_name;			 /* asked for with --probe, not by a pattern */
+	uint64_t addr;			 /* 0: not found */
+	unsigned times;			 /* how often the name occurs */
+	bool blacklisted, traceable;	 /* traceable: ftrace can stop there */
+	int32_t btf_id;			 /* 0: none */
+	int btf_fd;			 /* of the module's BTF; 0: the kernel's */
+	enum trace_backend rung;	 /* attached by; TRACE_NONE: not attached */
+	char reason[120];		 /* why not */
+	int entry_fd, exit_fd;		 /* links or perf events; -1 */
 };
 
 struct functions {
 	struct function *v;
 	size_t n, cap;
 	uint32_t attached;
-	enum trace_backend best; /* rung that most are attached by */
-	bool have[TRACE_KPROBE + 1]; /* rungs that work here */
+	enum trace_backend best;	 /* rung that most are attached by */
+	bool have[TRACE_KPROBE + 1];	 /* rungs that work here */
 	char why[TRACE_KPROBE + 1][160]; /* why a rung does not */
 	unsigned streams;
-	bool cookies;		 /* kprobes take one */
 	struct bpf_link *multi[2]; /* exits, entries */
-	char said[200];		 /* a cap that was reached; empty */
+	char said[200];		   /* a cap that was reached; empty */
 	uint64_t attach_ns, detach_ns;
 };
 
@@ -61,6 +60,8 @@ int functions__plan(struct functions *f, const struct trace_opts *o, struct frtr
 /* After the object is loaded; exits before entries, the ready flag last. What
  * cannot be attached falls to the next rung, then becomes a row with its reason. */
 int functions__attach(struct functions *f, struct frtrace_bpf *skel);
+/* functions.c, for functions__plan: fills the rows in; at most cap of them. 0 or -ENOMEM. */
+int functions__look_up(struct functions *f, const char *const *probes, size_t cap);
 /* Closes all links and waits until they are gone. */
 void functions__detach(struct functions *f, struct frtrace_bpf *skel);
 void functions__free(struct functions *f);

@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Which functions are probed, and where they are: the kernel's own lists. */
+#include "trace/functions.h"
+
+#include "analyze/symbols.h"
+#include "trace/internal.h"
+#include "util/util.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+const char *functions__rung_name(enum trace_backend rung)
+{
+	static const char *const names[] = {
+		[TRACE_AUTO] = "auto",	 [TRACE_NONE] = "none",	    [TRACE_FENTRY] = "fentry",
+		[TRACE_MULTI] = "multi", [TRACE_KPROBE] = "kprobe",
+	};
+
+	return names[rung];
+}
+
+static struct function *add(struct functions *f, const char *name)
+{
+	struct function *fn;
+
+	if (grow(&f->v, f->n, &f->cap, sizeof(*f->v)))
+		return NULL;
+	fn = &f->v[f->n++];
+	memset(fn, 0, sizeof(*fn));
+	snprintf(fn->name, sizeof(fn->name), "%s", name);
+	snprintf(fn->wanted, sizeof(fn->wanted), "%s", name);
+	fn->rung = TRACE_NONE;
+	fn->entry_fd = fn->exit_fd = -1;
+	return fn;
+}
+
+static struct function *find(const struct functions *f, const char *wanted)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (strcmp(f->v[i].wanted, wanted) == 0)
+			return &f->v[i];
+	return NULL;
+}
+
+static bool is_pattern(const char *s)
+{
+	return strpbrk(s, "*?[") != NULL;
+}
+
+/* A module's functions are there only when it is. The loader needs no answer:
+ * without the module its rows say so. */
+static void load_module(const char *name)
+{
+	char path[128];
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "/sys/module/%s", name);
+	if (access(path, F_OK) == 0)
+		return;
+	pid = fork();
+	if (pid == 0) {
+		execlp("modprobe", "modprobe", "-q", name, (char *)NULL);
+		_exit(127);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+static int add_wanted(struct functions *f, const char *const *probes)
+{
+	struct function *fn;
+
+	for (size_t i = 0; i < FRT_NPROBES; i++) {
+		fn = add(f, frt_probes[i].function);
+		if (!fn)
+			return -ENOMEM;
+		fn->def = &frt_probes[i];
+		if (frt_probes[i].module)
+			load_module(frt_probes[i].module);
+	}
+	for (size_t i = 0; probes && probes[i]; i++) {
+		if (is_pattern(probes[i]))
+			continue;
+		fn = find(f, probes[i]);
+		if (!fn)
+			fn = add(f, probes[i]);
+		if (!fn)
+			return -ENOMEM;
+		fn->by_name = true;
+	}
+	return 0;
+}
+
+/* One line of kallsyms: address, type, name, module. Code only. */
+struct symbol_line {
+	uint64_t addr;
+	char name[256], module[64];
+};
+
+static bool parse_symbol(const char *line, struct symbol_line *s)
+{
+	unsigned long long addr;
+	char type;
+	int n;
+
+	s->module[0] = '\0';
+	n = sscanf(line, "%llx %c %255s [%63[^]]]", &addr, &type, s->name, s->module);
+	s->addr = addr;
+	return n >= 3 && addr && (type == 't' || type == 'T' || type == 'w' || type == 'W');
+}
+
+static bool probeable_name(const char *name)
+{
+	return strncmp(name, "__pfx_", 6) != 0 && strncmp(name, "__cfi_", 6) != 0 &&
+	       !strstr(name, ".cold");
+}
+
+/* How well a symbol answers what is wanted: 0 not at all; the plain name is best,
+ * then another kernel's name, then one with a compiler's suffix. */
+static int fit(const struct function *fn, const char *name, const char *folded)
+{
+	if (strcmp(fn->wanted, name) == 0)
+		return 4;
+	for (int i = 0; fn->def && i < 2 && fn->def->others[i]; i++)
+		if (strcmp(fn->def->others[i], name) == 0)
+			return 3 - i;
+	return strcmp(fn->wanted, folded) == 0 ? 1 : 0;
+}
+
+static int compare_wanted(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Names that any row could be answered by, sorted, so that most symbols are
+ * dismissed by one search. Copies: the rows move when patterns add to them. */
+static char **interesting(const struct functions *f, size_t *n)
+{
+	char **v = calloc(f->n * 3 + 1, sizeof(*v));
+
+	*n = 0;
+	for (size_t i = 0; v && i < f->n; i++) {
+		v[(*n)++] = strdup(f->v[i].wanted);
+		for (int k = 0; f->v[i].def && k < 2 && f->v[i].def->others[k]; k++)
+			v[(*n)++] = strdup(f->v[i].def->others[k]);
+	}
+	for (size_t i = 0; i < *n; i++)
+		if (!v[i]) {
+			v[i] = v[--*n];
+			i--;
+		}
+	if (v)
+		qsort(v, *n, sizeof(*v), compare_wanted);
+	return v;
+}
+
+static void free_names(char **v, size_t n)
+{
+	for (size_t i = 0; v && i < n; i++)
+		free(v[i]);
+	free(v);
+}
+
+static void consider(struct functions *f, const struct symbol_line *s, const char *folded,
+		     uint8_t *best)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		struct function *fn = &f->v[i];
+		int q = fit(fn, s->name, folded);
+
+		if (!q || q < best[i])
+			continue;
+		if (q > best[i]) {
+			best[i] = (uint8_t)q;
+			fn->times = 0;
+			fn->addr = s->addr;
+			snprintf(fn->name, sizeof(fn->name), "%.*s", (int)sizeof(fn->name) - 1,
+				 s->name);
+			snprintf(fn->module, sizeof(fn->module), "%.*s",
+				 (int)sizeof(fn->module) - 1, s->module);
+		}
+		fn->times++;
+	}
+}
+
+static int take_pattern(struct functions *f, const struct symbol_line *s, const char *const *probes,
+			size_t cap, size_t *over)
+{
+	for (size_t i = 0; probes && probes[i]; i++) {
+		struct function *fn;
+
+		if (!is_pattern(probes[i]) || fnmatch(probes[i], s->name, 0) != 0)
+			continue;
+		fn = find(f, s->name);
+		if (fn) {
+			fn->times += fn->addr != s->addr && !fn->def;
+			return 0;
+		}
+		if (f->n >= cap) {
+			(*over)++;
+			return 0;
+		}
+		fn = add(f, s->name);
+		if (!fn)
+			return -ENOMEM;
+		fn->addr = s->addr;
+		fn->times = 1;
+		snprintf(fn->module, sizeof(fn->module), "%.*s", (int)sizeof(fn->module) - 1,
+			 s->module);
+	}
+	return 0;
+}
+
+static int look_up_symbols(struct functions *f, const char *const *probes, size_t cap)
+{
+	uint8_t *best = calloc(f->n + 1, 1);
+	size_t ninteresting, over = 0, table = f->n, line_cap = 0;
+	char **names = interesting(f, &ninteresting);
+	FILE *in = fopen("/proc/kallsyms", "re");
+	char *line = NULL;
+	int rc = 0;
+
+	if (!best || !names)
+		rc = -ENOMEM;
+	while (!rc && in && getline(&line, &line_cap, in) > 0) {
+		struct symbol_line s;
+		char folded[256];
+		const char *key = folded;
+
+		if (!parse_symbol(line, &s) || !probeable_name(s.name))
+			continue;
+		symbols__fold(folded, sizeof(folded), s.name);
+		if (bsearch(&key, names, ninteresting, sizeof(*names), compare_wanted)) {
+			size_t all = f->n;
+
+			f->n = table; /* patterns are found by themselves */
+			consider(f, &s, folded, best);
+			f->n = all;
+		}
+		rc = take_pattern(f, &s, probes, cap, &over);
+	}
+	if (over)
+		snprintf(f->said, sizeof(f->said),
+			 "%zu more functions match --probe: this rung takes %zu at most", over,
+			 cap);
+	if (in)
+		fclose(in);
+	free(line);
+	free_names(names, ninteresting);
+	free(best);
+	return rc;
+}
+
+/* First of the two places tracefs may be mounted at that has the file. */
+static FILE *open_tracefs(const char *file)
+{
+	char path[128];
+	FILE *in;
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/%s", file);
+	in = fopen(path, "re");
+	if (in)
+		return in;
+	snprintf(path, sizeof(path), "/sys/kernel/debug/tracing/%s", file);
+	return fopen(path, "re");
+}
+
+static void look_up_blacklist(struct functions *f)
+{
+	FILE *in = fopen("/sys/kernel/debug/kprobes/blacklist", "re");
+	unsigned long long from, to;
+
+	while (in && fscanf(in, "%llx-%llx%*[^\n]", &from, &to) == 2)
+		for (size_t i = 0; i < f->n; i++)
+			f->v[i].blacklisted |= f->v[i].addr >= from && f->v[i].addr < to;
+	if (in)
+		fclose(in);
+}
+
+/* Where ftrace can stop. When the list cannot be read everything may be tried. */
+static void look_up_traceable(struct functions *f)
+{
+	FILE *in = open_tracefs("available_filter_functions");
+	size_t cap = 0;
+	char *line = NULL;
+	bool any = false;
+
+	while (in && getline(&line, &cap, in) > 0) {
+		const char *key = line;
+
+		line[strcspn(line, " \t\n")] = '\0';
+		any = true;
+		for (size_t i = 0; i < f->n; i++)
+			if (!f->v[i].traceable && f->v[i].name[0] == key[0] &&
+			    strcmp(f->v[i].name, key) == 0)
+				f->v[i].traceable = true;
+	}
+	for (size_t i = 0; !any && i < f->n; i++)
+		f->v[i].traceable = true;
+	if (in)
+		fclose(in);
+	free(line);
+}
+
+/* The descriptor of a module's BTF; -1 when it has none (before 5.11, or built
+ * without). */
+static int module_btf_fd(const char *module)
+{
+	__u32 id = 0;
+
+	while (bpf_btf_get_next_id(id, &id) == 0) {
+		struct bpf_btf_info info = { 0 };
+		__u32 len = sizeof(info);
+		char name[64] = "";
+		int fd = bpf_btf_get_fd_by_id(id);
+
+		if (fd < 0)
+			continue;
+		info.name = (uintptr_t)name;
+		info.name_len = sizeof(name);
+		if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.kernel_btf &&
+		    strcmp(name, module) == 0)
+			return fd;
+		close(fd);
+	}
+	return -1;
+}
+
+/* BTF ids for fentry; a name that occurs twice has none that is sure to be right. */
+static void look_up_btf(struct functions *f)
+{
+	struct btf *base = btf__load_vmlinux_btf();
+
+	for (size_t i = 0; base && i < f->n; i++) {
+		struct function *fn = &f->v[i];
+		struct btf *btf = base;
+
+		if (!fn->addr || fn->times != 1)
+			continue;
+		if (fn->module[0]) {
+			fn->btf_fd = module_btf_fd(fn->module);
+			btf = fn->btf_fd > 0 ? btf__load_module_btf(fn->module, base) : NULL;
+			if (!btf)
+				continue;
+		}
+		fn->btf_id = btf__find_by_name_kind(btf, fn->name, BTF_KIND_FUNC);
+		if (fn->btf_id < 0)
+			fn->btf_id = 0;
+		if (btf != base)
+			btf__free(btf);
+	}
+	btf__free(base);
+}
+
+static void explain_missing(struct functions *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		struct function *fn = &f->v[i];
+
+		if (!fn->addr)
+			snprintf(
+				fn->reason, sizeof(fn->reason),
+				fn->def && fn->def->module
+					? "absent: not in the symbol table, module %s not loaded or function inlined"
+					: "absent: not in the symbol table; inlined, renamed or not built in",
+				fn->def ? fn->def->module : "");
+		else if (fn->blacklisted)
+			snprintf(fn->reason, sizeof(fn->reason),
+				 "blacklisted: the kernel forbids probes there");
+	}
+}
+
+int functions__look_up(struct functions *f, const char *const *probes, size_t cap)
+{
+	int rc = add_wanted(f, probes);
+
+	if (!rc)
+		rc = look_up_symbols(f, probes, cap);
+	if (rc)
+		return rc;
+	look_up_blacklist(f);
+	look_up_traceable(f);
+	look_up_btf(f);
+	explain_missing(f);
+	/* A pattern that matched nothing is a row like any other. */
+	for (size_t i = 0; probes && probes[i]; i++) {
+		bool hit = false;
+
+		if (!is_pattern(probes[i]))
+			continue;
+		for (size_t k = 0; k < f->n && !hit; k++)
+			hit = f->v[k].addr && fnmatch(probes[i], f->v[k].name, 0) == 0;
+		if (!hit) {
+			struct function *fn = add(f, probes[i]);
+
+			if (!fn)
+				return -ENOMEM;
+			fn->by_name = true;
+			snprintf(fn->reason, sizeof(fn->reason),
+				 "absent: no function matches the pattern");
+		}
+	}
+	return 0;
+}
+
+void functions__label(const struct functions *f, struct stacks *s, uint32_t func, uint16_t variant,
+		      uint64_t key, char *buf, size_t size)
+{
+	const struct function *fn = func < f->n ? &f->v[func] : NULL;
+	char folded[96];
+
+	if (!fn) {
+		snprintf(buf, size, "[unknown]");
+		return;
+	}
+	symbols__fold(folded, sizeof(folded), fn->wanted[0] ? fn->wanted : fn->name);
+	if (fn->def && fn->def->split == FRT_PROBE_INIT)
+		snprintf(buf, size, "%s[%s]", folded, key ? stacks__frame(s, key) : "no init");
+	else if (fn->def && fn->def->split == FRT_PROBE_FLAG && !variant)
+		snprintf(buf, size, "%s (%s)", folded, fn->def->idle);
+	else
+		snprintf(buf, size, "%s", folded);
+}
+
+struct json_t *functions__json(const struct functions *f)
+{
+	json_t *missing = json_array(), *list = json_array(), *rungs = json_object();
+	uint32_t wanted = 0;
+	json_t *o;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const struct function *fn = &f->v[i];
+
+		wanted++;
+		if (fn->rung == TRACE_NONE)
+			json_array_append_new(
+				missing,
+				json_pack("{s:s, s:s}", "function", fn->wanted, "reason",
+					  fn->reason[0] ? fn->reason : "no rung works here"));
+		else
+			json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "function",
+							      fn->wanted, "as", fn->name, "rung",
+							      functions__rung_name(fn->rung)));
+	}
+	for (int r = TRACE_FENTRY; r <= TRACE_KPROBE; r++)
+		json_object_set_new(rungs, functions__rung_name((enum trace_backend)r),
+				    json_string(f->have[r] ? "yes" : f->why[r]));
+	o = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o}", "backend", functions__rung_name(f->best),
+		      "wanted", (int)wanted, "attached", (int)f->attached, "missing", missing,
+		      "functions", list, "rungs", rungs);
+	if (o && f->said[0])
+		json_object_set_new(o, "said", json_string(f->said));
+	return o;
+}
+
+void functions__free(struct functions *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->v[i].btf_fd > 0)
+			close(f->v[i].btf_fd);
+	free(f->v);
+	memset(f, 0, sizeof(*f));
+}
