@@ -205,6 +205,7 @@ static __noinline int func__send(struct frt_cpu *c, struct task_state *s, u64 no
 	f->ev.nnodes = n;
 	send(c, &f->ev, size, now);
 	c->loss[FRT_LOSS_UNPAIRED] += f->depth;
+	c->loss[FRT_LOSS_MAPS] += f->lost;
 	f->depth = f->nnodes = f->lost = f->over = 0;
 	s->flags |= FRT_F_SEND;
 	return 0;

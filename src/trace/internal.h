@@ -3,6 +3,7 @@
 #ifndef FRTRACE_TRACE_INTERNAL_H
 #define FRTRACE_TRACE_INTERNAL_H
 
+#include "trace/functions.h"
 #include "trace/trace.h"
 
 #include <frtrace/events.h>
@@ -30,7 +31,8 @@ const char *stacks__frame(struct stacks *s, uint64_t ip);
 
 /* From an event of the ring to record structs in sink. Returns 0, what the
  * sink returned, or -EBADMSG for an event that is shorter than its type. */
-int event__put(struct stacks *s, const struct frt_sink *sink, const void *data, size_t size);
+int event__put(struct stacks *s, const struct functions *fn, const struct frt_sink *sink,
+	       const void *data, size_t size);
 
 #define TRACE_LINKS_MAX 16
 
@@ -49,6 +51,7 @@ struct trace {
 	struct ring_buffer *ring;
 	struct stacks *stacks;
 	struct attached at;
+	struct functions fn;
 	int sink_err; /* the sink failed: everything after is dropped */
 	bool sampling, paused;
 	char sample_reason[160]; /* why there is no sampling though it was asked for */

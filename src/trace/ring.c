@@ -179,7 +179,44 @@ static int put_dead(const struct frt_sink *sink, const struct frt_ev_dead *e)
 	return sink->put(sink->ctx, FRT_REC_DEAD, &d);
 }
 
-int event__put(struct stacks *s, const struct frt_sink *sink, const void *data, size_t size)
+/* Each node of the tree becomes a line of its own; a parent comes before its
+ * children. */
+static int put_func(struct stacks *s, const struct functions *fn, const struct frt_sink *sink,
+		    const struct frt_ev_func *e, size_t size)
+{
+	size_t n = (size - offsetof(struct frt_ev_func, nodes)) / sizeof(e->nodes[0]);
+	char label[256];
+	int err = 0;
+
+	if (n > e->nnodes)
+		n = e->nnodes;
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct frt_func_node *v = &e->nodes[i];
+		struct frt_func f = {
+			.task = e->h.tag.task,
+			.image = e->h.tag.image,
+			.instance = e->h.tag.instance,
+			.seq = e->seq,
+			.nr = e->nr,
+			.node = (uint32_t)i + 1,
+			.parent = v->parent,
+			.variant = v->variant,
+			.n = v->n,
+			.total_ns = v->total_ns,
+			.child_ns = v->child_ns,
+			.off_ns = v->off_ns,
+			.child_off_ns = v->child_off_ns,
+			.function = label,
+		};
+
+		functions__label(fn, s, v->func, v->variant, v->key, label, sizeof(label));
+		err = sink->put(sink->ctx, FRT_REC_FUNC, &f);
+	}
+	return err;
+}
+
+int event__put(struct stacks *s, const struct functions *fn, const struct frt_sink *sink,
+	       const void *data, size_t size)
 {
 	static const size_t least[FRT_EV_TYPES] = {
 		[FRT_EV_FORK] = sizeof(struct frt_ev_fork),
@@ -188,6 +225,7 @@ int event__put(struct stacks *s, const struct frt_sink *sink, const void *data, 
 		[FRT_EV_OFF] = offsetof(struct frt_ev_off, stack),
 		[FRT_EV_SAMPLE] = offsetof(struct frt_ev_sample, stack),
 		[FRT_EV_DEAD] = sizeof(struct frt_ev_dead),
+		[FRT_EV_FUNC] = offsetof(struct frt_ev_func, nodes),
 	};
 	const struct frt_event *h = data;
 
@@ -207,6 +245,8 @@ int event__put(struct stacks *s, const struct frt_sink *sink, const void *data, 
 		return put_sample(s, sink, data, size);
 	case FRT_EV_DEAD:
 		return put_dead(sink, data);
+	case FRT_EV_FUNC:
+		return put_func(s, fn, sink, data, size);
 	}
 	return -EBADMSG;
 }

@@ -69,7 +69,7 @@ static int on_event(void *ctx, void *data, size_t size)
 	struct trace *t = ctx;
 
 	if (!t->sink_err)
-		t->sink_err = event__put(t->stacks, &t->opts.sink, data, size);
+		t->sink_err = event__put(t->stacks, &t->fn, &t->opts.sink, data, size);
 	return 0;
 }
 
@@ -117,6 +117,9 @@ static int load(struct trace *t, char *err, size_t errlen)
 		bpf_program__set_autoload(prog, !strncmp(sec, "raw_tp", 6));
 	}
 	bpf_program__set_autoload(t->skel->progs.frt_sample, t->opts.freq > 0);
+	rc = functions__plan(&t->fn, &t->opts, t->skel, err, errlen);
+	if (rc)
+		return rc;
 	rc = frtrace_bpf__load(t->skel);
 	if (rc) {
 		explain__bpf(-rc, reason, sizeof(reason), remedy, sizeof(remedy));
@@ -134,7 +137,6 @@ int trace__open(const struct trace_opts *o, struct trace **out, char *err, size_
 	if (!t)
 		return fail(err, errlen, -ENOMEM, "tracer: no memory");
 	t->opts = *o;
-	t->opts.probes = NULL;
 	pthread_mutex_init(&t->lock, NULL);
 	quiet_libbpf();
 
@@ -167,6 +169,12 @@ int trace__open(const struct trace_opts *o, struct trace **out, char *err, size_
 		fail(err, errlen, rc, "BPF ring buffer: cannot be mapped: %s", strerror(-rc));
 		goto fail;
 	}
+	rc = functions__attach(&t->fn, t->skel);
+	if (rc) {
+		fail(err, errlen, rc, "function probes: %s", strerror(-rc));
+		goto fail;
+	}
+	t->opts.probes = NULL; /* the caller's */
 	begin_epoch(t);
 	rc = attach__all(t, err, errlen);
 	if (rc)
@@ -188,6 +196,8 @@ void trace__close(struct trace *t)
 	if (!t)
 		return;
 	attach__none(t);
+	functions__detach(&t->fn, t->skel);
+	functions__free(&t->fn);
 	ring_buffer__free(t->ring);
 	if (t->cells)
 		munmap(t->cells, FRT_CREATORS_MAX * sizeof(*t->cells));
@@ -367,6 +377,7 @@ int trace__fd(const struct trace *t)
 int trace__pause(struct trace *t)
 {
 	attach__none(t);
+	functions__detach(&t->fn, t->skel);
 	t->paused = true;
 	return 0;
 }
@@ -399,6 +410,9 @@ int trace__resume(struct trace *t)
 	if (!t->paused)
 		return 0;
 	err = forget_current(t);
+	if (err)
+		return err;
+	err = functions__attach(&t->fn, t->skel);
 	if (err)
 		return err;
 	begin_epoch(t);
@@ -485,14 +499,22 @@ int trace__count_netns(struct trace *t, uint64_t *n)
 
 struct json_t *trace__probes(const struct trace *t)
 {
-	json_t *o = json_pack("{s:s, s:i, s:i, s:[], s:[], s:{s:i}}", "backend", "none", "wanted",
-			      0, "attached", 0, "missing", "functions", "sampling", "hz",
-			      (int)t->opts.freq);
+	json_t *o = functions__json(&t->fn), *sampling = json_object();
 
-	if (o && t->sample_reason[0])
-		json_object_set_new(json_object_get(o, "sampling"), "reason",
-				    json_string(t->sample_reason));
+	json_object_set_new(sampling, "hz", json_integer(t->opts.freq));
+	if (t->sample_reason[0])
+		json_object_set_new(sampling, "reason", json_string(t->sample_reason));
+	json_object_set_new(o, "sampling", sampling);
 	return o;
+}
+
+uint32_t trace__probes_missing(const struct trace *t)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < t->fn.n; i++)
+		n += t->fn.v[i].by_name && t->fn.v[i].rung == TRACE_NONE;
+	return n;
 }
 
 /* The kernel accounts what a map takes as memlock in its fdinfo. */
