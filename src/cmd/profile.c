@@ -290,7 +290,7 @@ static int finish(struct profile_run *r, int status)
 			cli__error(CLI_FAILED,
 				   "the record: %s; free some space or give another -o FILE",
 				   strerror(-rc)));
-	rc = record__load(r->s.rec, &trail, r->err, sizeof(r->err));
+	rc = record__load(r->s.rec, &trail);
 	if (!rc)
 		rc = present__trail(&trail, &po);
 	trail__free(&trail);
