@@ -288,7 +288,7 @@ static int push_leaf(struct flame *f, const struct frt_stackrow *s)
 		return 0;
 	if (s->tip && strcmp(s->tip, "user") == 0)
 		return push_frame(f, "user", FLAME_USER);
-	return push_frame(f, "[kernel]", FLAME_KERNEL);
+	return push_frame(f, s->sampled ? "[kernel]" : "[not sampled]", FLAME_KERNEL);
 }
 
 int flame__add_stacks(struct flame *f, const struct frt_steprow *s, unsigned kinds, unsigned column,

@@ -36,8 +36,16 @@ struct export_opts {
 	const struct rate *const *rates; /* analyze/rate.h; for rates, NULL: none */
 	size_t nrates;
 };
+#define EXPORT_STEP   1 /* what an exporter takes */
+#define EXPORT_AT     2
+#define EXPORT_KIND   4
+#define EXPORT_DIFF   8
+#define EXPORT_RATE   16 /* --kind rate */
+#define EXPORT_TRAIL  32 /* opts.trail must be there */
+#define EXPORT_BINARY 64 /* nothing for a terminal */
 struct exporter {
 	const char *format, *suffix, *what;
+	unsigned takes; /* EXPORT_* */
 	int (*write)(FILE *out, const struct frt_profile *p, const struct export_opts *o, char *err,
 		     size_t errlen);
 };

@@ -72,8 +72,7 @@ int picks__fill(struct level_picks *p, const struct frt_profile *profile, char *
 		if (!l->again && !add_pick(p, by_asked ? l->asked : l->existing, l->existing)) {
 			picks__free(p);
 			return fail(err, errlen, -E2BIG,
-				    "record: more than %d levels; choose two with --diff",
-				    SELECT_LEVELS);
+				    "more than %d levels; choose two with --diff", SELECT_LEVELS);
 		}
 	}
 	for (size_t k = 0; k < p->n; k++) {
@@ -89,9 +88,8 @@ int picks__fill(struct level_picks *p, const struct frt_profile *profile, char *
 	if (p->n)
 		return 0;
 	picks__free(p);
-	return fail(
-		err, errlen, -ENODATA,
-		"record: no level was measured to its end; record again with `frtrace profile`");
+	return fail(err, errlen, -ENODATA,
+		    "no level was measured to its end; record again, or take --kind rate");
 }
 
 void picks__free(struct level_picks *p)
@@ -128,6 +126,8 @@ static bool has_creation(const struct frt_profile *p)
 
 bool step_selected(const struct frt_profile *p, const struct frt_steprow *s, const char *step)
 {
+	if (step && !*step)
+		return true;
 	if (step && strcmp(step, "router") != 0)
 		return strcmp(s->step, step) == 0;
 	return s->creation || (!s->control && strcmp(s->step, "delete") != 0 && !has_creation(p));
@@ -202,17 +202,15 @@ int pick__flame(struct flame *f, const struct frt_profile *profile, const struct
 int no_stacks(const struct frt_profile *p, const struct flame_kind *kind, char *err, size_t errlen)
 {
 	if (kind->functions)
-		return fail(
-			err, errlen, -ENODATA,
-			"record: no function was probed in this selection; record with --probes "
-			"auto on a kernel that has kprobes or fentry (`frtrace doctor` tells)");
+		return fail(err, errlen, -ENODATA,
+			    "no function was probed in this selection; record with --probes "
+			    "auto on a kernel that has kprobes or fentry (`frtrace doctor` tells)");
 	if (!p->backend || strcmp(p->backend, "untraced") == 0)
 		return fail(err, errlen, -ENODATA,
-			    "record: made untraced, so it holds no stacks; record again without "
+			    "made untraced, so it holds no stacks; record again without "
 			    "--untraced");
 	return fail(err, errlen, -ENODATA,
-		    "record: no %s in this selection; choose another --step, --at or --kind",
-		    kind->what);
+		    "no %s in this selection; choose another --step, --at or --kind", kind->what);
 }
 
 const char *environment_text(const struct frt_profile *p, const char *key, const char *fallback)
