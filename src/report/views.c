@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Views that look into the steps: actions and functions, both ends side by side. */
+#include "report/text.h"
+
+#include <string.h>
+
+static const char *at_level(struct text *t, const char *what, const struct frt_levelrow *l)
+{
+	return text__printf(t, "%s AT %s", what, text__count(t, l->existing));
+}
+
+static bool one_level(const struct text *t)
+{
+	return t->first == t->last;
+}
+
+static void put_action(struct text *t, struct text_table *tb, const char *step,
+		       const struct frt_action *first, const struct frt_action *last)
+{
+	const struct frt_action *a = last ? last : first;
+	double before = first ? first->wall_ns : 0, now = last ? last->wall_ns : 0;
+
+	text_table__line(tb, 0);
+	text_table__colored(tb, TEXT_BOLD, step);
+	text_table__cell(tb, text__name(t, a->action));
+	text_table__cell(tb, text__count(t, last ? last->n : 0));
+	if (!one_level(t)) {
+		text_table__cell(tb, text__ms(t, before));
+	}
+	text_table__cell(tb, text__ms(t, now));
+	if (!one_level(t))
+		text_table__cell(tb, text__ms_plus(t, now - before));
+	for (int k = 0; k < FRT_KINDS; k++)
+		text_table__cell(tb, text__ms(t, last ? last->kind_ns[k] : 0));
+}
+
+void text__actions(struct text *t)
+{
+	struct text_column cols[12] = { { "STEP", TEXT_LEFT, 6, 0, false },
+					{ "ACTION", TEXT_LEFT, 12, 0, false },
+					{ "n", TEXT_RIGHT, 0, 1, false } };
+	static const char *const kinds[FRT_KINDS] = { "USER", "KERNEL", "BLOCKED", "RUNQ" };
+	struct text_table *tb;
+	size_t n = 3;
+
+	if (!t->last) {
+		text__paragraph(t, 0, "No actions: nothing was measured to its end.");
+		return;
+	}
+	if (!one_level(t))
+		cols[n++] = (struct text_column){ at_level(t, "ms", t->first), TEXT_RIGHT, 0, 0,
+						  false };
+	cols[n++] = (struct text_column){ at_level(t, "ms", t->last), TEXT_RIGHT, 0, 0, false };
+	if (!one_level(t))
+		cols[n++] = (struct text_column){ "Δ", TEXT_RIGHT, 0, 0, false };
+	for (int k = 0; k < FRT_KINDS; k++)
+		cols[n++] = (struct text_column){ kinds[k], TEXT_RIGHT, 0,
+						  k == FRT_KIND_RUNQ ? 2 : 0, false };
+	tb = text_table__new(t, cols, n);
+	n = 0;
+	for (size_t i = 0; i < t->last->nsteps; i++) {
+		const struct frt_steprow *s = &t->last->steps[i];
+		const struct frt_steprow *first = text__step(t->first, s->step);
+		const char *name = text__name(t, s->step);
+
+		for (size_t k = 0; k < s->nactions; k++, n++, name = "")
+			put_action(t, tb, name, text__action(first, s->actions[k].action),
+				   &s->actions[k]);
+		for (size_t k = 0; first && k < first->nactions; k++) {
+			if (text__action(s, first->actions[k].action))
+				continue;
+			put_action(t, tb, name, &first->actions[k], NULL);
+			name = "";
+			n++;
+		}
+	}
+	if (!n) {
+		text__paragraph(t, 0, "No actions are known: they need tracing.");
+	} else {
+		text__heading(
+			t, "ACTIONS",
+			text__printf(
+				t,
+				"mean ms per router; n over all routers, and the kinds of time, at %s",
+				text__count(t, t->last->existing)));
+	}
+	text_table__print(tb);
+}
+
+static const struct frt_fn *find_fn(const struct frt_fn *v, size_t n, const char *function)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(v[i].function, function) == 0)
+			return &v[i];
+	return NULL;
+}
+
+/* n and ns are sums over the routers of a level. */
+static const char *per_router(struct text *t, double ns, uint32_t routers)
+{
+	return routers ? text__ms(t, ns / routers) : "-";
+}
+
+#define FN_DEPTH 64
+
+struct ends {
+	uint32_t first, last; /* routers */
+};
+
+static void put_fn(struct text *t, struct text_table *tb, size_t parent, const struct frt_fn *first,
+		   const struct frt_fn *last, struct ends n, unsigned depth)
+{
+	const struct frt_fn none = { 0 }, *a = first ? first : &none, *b = last ? last : &none;
+	size_t line = text_table__line(tb, parent);
+
+	text_table__cell(tb, text__name(t, last ? last->function : first->function));
+	text_table__cell(tb, text__count(t, b->n));
+	if (!one_level(t))
+		text_table__cell(tb, per_router(t, a->total_ns, n.first));
+	text_table__cell(tb, per_router(t, b->total_ns, n.last));
+	if (!one_level(t))
+		text_table__cell(tb, per_router(t, a->self_ns, n.first));
+	text_table__cell(tb, per_router(t, b->self_ns, n.last));
+	text_table__cell(tb, per_router(t, b->blocked_ns, n.last));
+	for (size_t i = 0; i < b->nchildren && depth < FN_DEPTH; i++)
+		put_fn(t, tb, line, find_fn(a->children, a->nchildren, b->children[i].function),
+		       &b->children[i], n, depth + 1);
+	for (size_t i = 0; i < a->nchildren && depth < FN_DEPTH; i++)
+		if (!find_fn(b->children, b->nchildren, a->children[i].function))
+			put_fn(t, tb, line, &a->children[i], NULL, n, depth + 1);
+}
+
+static struct text_table *functions_table(struct text *t)
+{
+	struct text_column cols[8] = { { "FUNCTION", TEXT_LEFT, 30, 0, true },
+				       { "n", TEXT_RIGHT, 0, 1, false } };
+	size_t n = 2;
+
+	if (!one_level(t))
+		cols[n++] = (struct text_column){ at_level(t, "ms", t->first), TEXT_RIGHT, 0, 0,
+						  false };
+	cols[n++] = (struct text_column){ at_level(t, "ms", t->last), TEXT_RIGHT, 0, 0, false };
+	if (!one_level(t))
+		cols[n++] = (struct text_column){ at_level(t, "SELF", t->first), TEXT_RIGHT, 0, 2,
+						  false };
+	cols[n++] = (struct text_column){ at_level(t, "SELF", t->last), TEXT_RIGHT, 0, 0, false };
+	cols[n++] = (struct text_column){ "BLOCKED", TEXT_RIGHT, 0, 0, false };
+	return text_table__new(t, cols, n);
+}
+
+/* The functions of one action below a line that names it. */
+static size_t put_functions(struct text *t, struct text_table *tb, const struct frt_steprow *s,
+			    const struct frt_action *a)
+{
+	const struct frt_steprow *step = text__step(t->first, s->step);
+	const struct frt_action *first = text__action(step, a->action), none = { 0 };
+	struct ends n = { step ? step->n : 0, s->n };
+	size_t line;
+
+	if (!first)
+		first = &none;
+	if (!a->nfunctions && !first->nfunctions)
+		return 0;
+	line = text_table__line(tb, 0);
+	text_table__colored(
+		tb, TEXT_BOLD,
+		text__printf(t, "%s: %s", text__name(t, s->step), text__name(t, a->action)));
+	text_table__cell(tb, text__count(t, a->n));
+	for (size_t i = 0; i < a->nfunctions; i++)
+		put_fn(t, tb, line,
+		       find_fn(first->functions, first->nfunctions, a->functions[i].function),
+		       &a->functions[i], n, 0);
+	for (size_t i = 0; i < first->nfunctions; i++)
+		if (!find_fn(a->functions, a->nfunctions, first->functions[i].function))
+			put_fn(t, tb, line, &first->functions[i], NULL, n, 0);
+	return 1;
+}
+
+static const struct frt_frame *find_frame(const struct frt_action *a, const char *frame)
+{
+	for (size_t i = 0; a && i < a->nframes; i++)
+		if (strcmp(a->frames[i].frame, frame) == 0)
+			return &a->frames[i];
+	return NULL;
+}
+
+static void put_frame(struct text *t, struct text_table *tb, size_t parent,
+		      const struct frt_frame *first, const struct frt_frame *last)
+{
+	text_table__line(tb, parent);
+	text_table__cell(tb, text__name(t, last ? last->frame : first->frame));
+	text_table__cell(tb, text__count(t, last ? last->samples : 0));
+	if (!one_level(t))
+		text_table__cell(tb, text__ms(t, first ? first->total_ns : 0));
+	text_table__cell(tb, text__ms(t, last ? last->total_ns : 0));
+	if (!one_level(t))
+		text_table__cell(tb, text__ms(t, first ? first->self_ns : 0));
+	text_table__cell(tb, text__ms(t, last ? last->self_ns : 0));
+}
+
+static size_t put_frames(struct text *t, struct text_table *tb, const struct frt_steprow *s,
+			 const struct frt_action *a)
+{
+	const struct frt_action *first = text__action(text__step(t->first, s->step), a->action);
+	size_t line;
+
+	if (!a->nframes && (!first || !first->nframes))
+		return 0;
+	line = text_table__line(tb, 0);
+	text_table__colored(
+		tb, TEXT_BOLD,
+		text__printf(t, "%s: %s", text__name(t, s->step), text__name(t, a->action)));
+	for (size_t i = 0; i < a->nframes; i++)
+		put_frame(t, tb, line, find_frame(first, a->frames[i].frame), &a->frames[i]);
+	for (size_t i = 0; first && i < first->nframes; i++)
+		if (!find_frame(a, first->frames[i].frame))
+			put_frame(t, tb, line, &first->frames[i], NULL);
+	return 1;
+}
+
+static size_t each_action(struct text *t, struct text_table *tb,
+			  size_t (*put)(struct text *, struct text_table *,
+					const struct frt_steprow *, const struct frt_action *))
+{
+	size_t n = 0;
+
+	for (size_t i = 0; t->last && i < t->last->nsteps; i++)
+		for (size_t k = 0; k < t->last->steps[i].nactions; k++)
+			n += put(t, tb, &t->last->steps[i], &t->last->steps[i].actions[k]);
+	return n;
+}
+
+static void frames_view(struct text *t)
+{
+	struct text_column cols[8] = { { "FRAME", TEXT_LEFT, 30, 0, true },
+				       { "SAMPLES", TEXT_RIGHT, 0, 1, false } };
+	struct text_table *tb;
+	size_t n = 2;
+
+	if (!one_level(t))
+		cols[n++] = (struct text_column){ at_level(t, "ms", t->first), TEXT_RIGHT, 0, 0,
+						  false };
+	cols[n++] = (struct text_column){ at_level(t, "ms", t->last), TEXT_RIGHT, 0, 0, false };
+	if (!one_level(t))
+		cols[n++] = (struct text_column){ at_level(t, "SELF", t->first), TEXT_RIGHT, 0, 2,
+						  false };
+	cols[n++] = (struct text_column){ at_level(t, "SELF", t->last), TEXT_RIGHT, 0, 0, false };
+	tb = text_table__new(t, cols, n);
+	if (each_action(t, tb, put_frames)) {
+		text__heading(
+			t, "FRAMES",
+			text__printf(
+				t,
+				"sampled, scaled to the measured kernel time, ms per router; samples at %s",
+				text__count(t, t->last->existing)));
+	} else {
+		text__paragraph(t, 0, "No frames: nothing was sampled.");
+	}
+	text_table__print(tb);
+}
+
+void text__functions(struct text *t)
+{
+	struct text_table *tb;
+
+	if (!t->last) {
+		text__paragraph(t, 0, "No functions: nothing was measured to its end.");
+		return;
+	}
+	tb = functions_table(t);
+	if (each_action(t, tb, put_functions)) {
+		text__heading(
+			t, "FUNCTIONS",
+			text__printf(t, "probed, measured, ms per router; n over all routers at %s",
+				     text__count(t, t->last->existing)));
+	} else {
+		text__paragraph(t, 0,
+				"No functions were probed in this record; the frames are sampled.");
+	}
+	text_table__print(tb);
+	text__blank(t);
+	frames_view(t);
+}
