@@ -328,25 +328,33 @@ static int curve__from_trail(struct rate_curve *c, const struct key *k, const st
 	return 0;
 }
 
+char *rate__label(char *dst, size_t size, const struct rate *r, const struct rate_curve *c,
+		  bool several_runs)
+{
+	char streams[32] = "", run[32] = "";
+
+	if (r->has_streams || c->streams > 1)
+		snprintf(streams, sizeof(streams), " %u stream%s", c->streams,
+			 c->streams == 1 ? "" : "s");
+	if (several_runs)
+		snprintf(run, sizeof(run), " run %u", c->run);
+	snprintf(dst, size, "%s %s%s%s%s", r->kernel, rate__mode_name(c->mode), streams,
+		 c->sampled ? " sampled" : "", run);
+	return dst;
+}
+
 static int label_curves(struct rate *r)
 {
+	char label[RATE_LABEL_MAX];
 	bool runs = false;
 
 	for (size_t i = 0; i < r->ncurves; i++)
 		runs |= r->curves[i].run > 1;
 	for (size_t i = 0; i < r->ncurves; i++) {
 		struct rate_curve *c = &r->curves[i];
-		char streams[32] = "", run[32] = "";
 
-		if (r->has_streams || c->streams > 1)
-			snprintf(streams, sizeof(streams), " %u stream%s", c->streams,
-				 c->streams == 1 ? "" : "s");
-		if (runs)
-			snprintf(run, sizeof(run), " run %u", c->run);
 		c->kernel = r->kernel;
-		c->label = arena__printf(r->arena, "%s %s%s%s%s", r->kernel,
-					 rate__mode_name(c->mode), streams,
-					 c->sampled ? " sampled" : "", run);
+		c->label = arena__strdup(r->arena, rate__label(label, sizeof(label), r, c, runs));
 		if (!c->label)
 			return -ENOMEM;
 	}

@@ -113,6 +113,12 @@ void rate__free(struct rate *r);
 extern const char *const rate__step_names[RATE_STEPS];
 const char *rate__mode_name(int mode); /* "unknown" too */
 
+/* "6.1.0 script 4 streams": what a curve of this record is called; several
+ * runs are numbered. Returns dst. */
+#define RATE_LABEL_MAX 160
+char *rate__label(char *dst, size_t size, const struct rate *r, const struct rate_curve *c,
+		  bool several_runs);
+
 /* One row of a record, as analyze__rate makes it; for printing rows as they arrive. */
 void rate__row(const struct frt_raterow *in, struct rate_row *row);
 

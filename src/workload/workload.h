@@ -70,6 +70,16 @@ uint64_t workload__count(struct workload *w);
 void workload__stop(struct workload *w);
 /* The failure behind the last error in one line: object, reason, what to do. */
 const char *workload__error(const struct workload *w);
+/* What a creator is doing at this moment: for whoever sees that none gets on. */
+struct workload_busy {
+	uint64_t since; /* CLOCK_MONOTONIC ns */
+	int pid;	/* the last child of its command, or a thread of ours */
+	bool process;
+	char what[256];	  /* the step's command */
+	char stack[1024]; /* kernel stack, leaf first, " < " between; empty: not to be had */
+};
+/* Fills up to max; returns how many are in a step. From any thread. */
+size_t workload__busy(struct workload *w, struct workload_busy *v, size_t max);
 /* script, exact, lean, batch */
 const char *workload__mode_name(enum frt_workmode mode);
 /* What has no counterpart in this mode, for the report; NULL: all has. */
