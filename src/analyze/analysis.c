@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The trail sorted into levels, measured routers and their steps. */
-#include "analyze/analysis.h"
+#include "analyze/account.h"
 
 #include <errno.h>
 #include <math.h>
@@ -116,16 +116,13 @@ static int take_level(struct analysis *an, struct level *lv, const struct frt_ro
 	lv->router = arena__alloc(an->arena, (n + 1) * sizeof(*lv->router));
 	if (!lv->router)
 		return -ENOMEM;
-	lv->traced = true;
 	for (size_t i = 0; i < n; i++) {
 		if (!counts(r[i], tracer))
 			continue;
 		take_router(an, lv, r[i]);
 		sum += (double)r[i]->existing;
-		lv->traced = lv->traced && lv->router[lv->nrouters - 1].traced;
+		lv->traced = lv->traced || lv->router[lv->nrouters - 1].traced;
 	}
-	if (!lv->nrouters)
-		lv->traced = false;
 	lv->existing = sum > 0 ? sum / (double)lv->nrouters : (double)lv->l->existing;
 	return 0;
 }
@@ -233,6 +230,11 @@ double *group__walls(struct analysis *an, const struct group *g, enum row row, s
 
 void analysis__free(struct analysis *an)
 {
+	for (size_t i = 0; i < an->nlevels; i++) {
+		for (int row = 0; row < ROWS; row++)
+			account__free(an->level[i].account[row]);
+		free(an->level[i].cell);
+	}
 	intern__free(an->strings);
 	free(an->steps);
 	free(an->scratch);

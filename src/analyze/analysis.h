@@ -42,6 +42,7 @@ struct router {
 /* One figure that growth is made of: integer ns per measured router of a
  * level. Equal strings are equal pointers (analysis.strings). */
 struct cell {
+	const struct level *level;
 	uint8_t row;	    /* enum row; a step or ROW_GAP */
 	uint8_t kind;	    /* enum frt_kind, or KIND_UNACCOUNTED */
 	const char *action; /* NULL: unaccounted */
@@ -50,6 +51,7 @@ struct cell {
 	struct cell *next;  /* same hash */
 };
 #define KIND_UNACCOUNTED FRT_KINDS
+#define KIND_FUNCTION (FRT_KINDS + 1) /* of KERNEL: a probed function's own CPU time */
 
 #define CELL_BUCKETS 1024
 
@@ -60,7 +62,7 @@ struct level {
 	size_t nrouters;
 	double existing;	/* mean over its routers */
 	double *wall[ROWS];	/* ns per router; NAN where a router lacks the step */
-	bool has[ROWS], traced; /* traced: all of its routers are */
+	bool has[ROWS], traced; /* traced: some of its routers are */
 	/* filled by account.c */
 	struct cell *bucket[CELL_BUCKETS];
 	struct cell **cell;

@@ -48,6 +48,23 @@ static void measure_router(struct level *lv, size_t i)
 	lv->has[ROW_GAP] = lv->has[ROW_ROUTER] = true;
 }
 
+/* A router that lacks a creation step which most others have (a run that was
+ * interrupted) has no wall of its own; its steps count. */
+static void drop_partial(struct level *lv)
+{
+	for (int row = 0; row < ROW_GAP; row++) {
+		size_t have = 0;
+
+		if (!analysis__rows[row].creation || !lv->has[row])
+			continue;
+		for (size_t i = 0; i < lv->nrouters; i++)
+			have += !isnan(lv->wall[row][i]);
+		for (size_t i = 0; i < lv->nrouters && have * 2 > lv->nrouters; i++)
+			if (isnan(lv->wall[row][i]))
+				lv->wall[ROW_GAP][i] = lv->wall[ROW_ROUTER][i] = NAN;
+	}
+}
+
 static int measure_level(struct analysis *an, struct level *lv)
 {
 	for (int row = 0; row < ROWS; row++) {
@@ -59,6 +76,7 @@ static int measure_level(struct analysis *an, struct level *lv)
 	}
 	for (size_t i = 0; i < lv->nrouters; i++)
 		measure_router(lv, i);
+	drop_partial(lv);
 	return 0;
 }
 
