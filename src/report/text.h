@@ -67,7 +67,8 @@ const struct frt_action *text__action(const struct frt_steprow *s, const char *a
 struct text_column {
 	const char *head;
 	enum { TEXT_LEFT, TEXT_RIGHT } align;
-	unsigned shrink; /* may get this narrow, its text cut with "…"; 0: never */
+	unsigned shrink; /* may get this narrow, its text cut with "…", narrower when
+			  * there is nothing left to leave out; 0: never */
 	unsigned drop;	 /* left out when the table is too wide, 1 first; 0: never */
 	bool tree;	 /* lines hang below their parents here */
 };

@@ -198,15 +198,15 @@ static void print_levels(struct text *t)
 	static const struct text_column columns[] = {
 		{ "EXISTING", TEXT_RIGHT, 0, 0, false },
 		{ "ASKED", TEXT_RIGHT, 0, 0, false },
-		{ "AT ITS END", TEXT_RIGHT, 0, 0, false },
+		{ "AT ITS END", TEXT_RIGHT, 0, 4, false },
 		{ "ROUTERS", TEXT_RIGHT, 0, 0, false },
-		{ "STREAMS", TEXT_RIGHT, 0, 0, false },
+		{ "STREAMS", TEXT_RIGHT, 0, 1, false },
 		{ "FILLED", TEXT_RIGHT, 0, 0, false },
-		{ "IN", TEXT_RIGHT, 0, 0, false },
-		{ "SETTLED", TEXT_RIGHT, 0, 0, false },
-		{ "FREED", TEXT_RIGHT, 0, 0, false },
+		{ "IN", TEXT_RIGHT, 0, 5, false },
+		{ "SETTLED", TEXT_RIGHT, 0, 3, false },
+		{ "FREED", TEXT_RIGHT, 0, 2, false },
 		{ "MiB/ROUTER", TEXT_RIGHT, 0, 0, false },
-		{ "STOLEN", TEXT_RIGHT, 0, 0, false },
+		{ "STOLEN", TEXT_RIGHT, 0, 6, false },
 	};
 	struct text_table *tb = text_table__new(t, columns, ARRAY_SIZE(columns));
 

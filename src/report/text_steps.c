@@ -8,7 +8,7 @@
 static const struct text_column columns[] = {
 	{ "STEP", TEXT_LEFT, 6, 0, false },    { "EXISTING", TEXT_RIGHT, 0, 0, false },
 	{ "n", TEXT_RIGHT, 0, 1, false },      { "WALL ms", TEXT_RIGHT, 0, 0, false },
-	{ "±95 %", TEXT_RIGHT, 0, 2, false },  { "USER", TEXT_RIGHT, 0, 0, false },
+	{ "±95 %", TEXT_RIGHT, 0, 2, false },  { "USER", TEXT_RIGHT, 0, 5, false },
 	{ "KERNEL", TEXT_RIGHT, 0, 0, false }, { "BLOCKED", TEXT_RIGHT, 0, 0, false },
 	{ "RUNQ", TEXT_RIGHT, 0, 4, false },   { "× FIRST", TEXT_RIGHT, 0, 0, false },
 	{ "95 %", TEXT_LEFT, 0, 0, false },    { "/s", TEXT_RIGHT, 0, 3, false },

@@ -131,16 +131,21 @@ static unsigned text_table__total(const struct text_table *tb)
 	return total ? total - tb->gap : 0;
 }
 
-/* The widest column that may still be made narrower; -1: none. */
-static int text_table__shrinkable(const struct text_table *tb)
+#define SHRINK_LEAST 6 /* what is left of a name when nothing else helps */
+
+/* The widest column that may still be made narrower; -1: none. hard: below what
+ * it asked for. */
+static int text_table__shrinkable(const struct text_table *tb, bool hard)
 {
 	int best = -1;
 
-	for (size_t c = 0; c < tb->ncolumns; c++)
-		if (!tb->dropped[c] && tb->column[c].shrink &&
-		    tb->width[c] > tb->column[c].shrink &&
+	for (size_t c = 0; c < tb->ncolumns; c++) {
+		unsigned least = hard ? SHRINK_LEAST : tb->column[c].shrink;
+
+		if (!tb->dropped[c] && tb->column[c].shrink && tb->width[c] > least &&
 		    (best < 0 || tb->width[c] > tb->width[best]))
 			best = (int)c;
+	}
 	return best;
 }
 
@@ -165,15 +170,20 @@ static void text_table__fit(struct text_table *tb)
 	if (text_table__total(tb) > tb->t->width)
 		tb->gap = 1;
 	while (text_table__total(tb) > tb->t->width) {
-		c = text_table__shrinkable(tb);
+		c = text_table__shrinkable(tb, false);
 		if (c >= 0) {
 			tb->width[c]--;
 			continue;
 		}
 		c = text_table__droppable(tb);
+		if (c >= 0) {
+			tb->dropped[c] = true;
+			continue;
+		}
+		c = text_table__shrinkable(tb, true);
 		if (c < 0)
 			break;
-		tb->dropped[c] = true;
+		tb->width[c]--;
 	}
 }
 
