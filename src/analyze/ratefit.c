@@ -51,13 +51,19 @@ static double curvature(const struct poly *line, const struct poly *square, size
 	return 1 - prob__f_cdf((line->rss - square->rss) / (square->rss / df), 1, df);
 }
 
-static const char *shape_of(const struct rate_fit *f, bool upwards)
+/* A slope whose interval holds 0 is no growth only when it is narrow: when what
+ * it leaves open is below a tenth of the cost over the rows. */
+#define CONSTANT_WITHIN 0.1
+
+static const char *shape_of(const struct rate_fit *f, bool upwards, double span, double cost)
 {
 	if (isnan(f->curve_p))
 		return "unknown";
 	if (f->curve_p < CURVE_P)
 		return upwards ? "superlinear" : "sublinear";
-	return f->b95.lo <= 0 && f->b95.hi >= 0 ? "constant" : "linear";
+	if (f->b95.lo > 0 || f->b95.hi < 0)
+		return "linear";
+	return fmax(f->b95.hi, -f->b95.lo) * span < CONSTANT_WITHIN * cost ? "constant" : "unknown";
 }
 
 struct interval rate__of_cost(struct interval cost)
@@ -81,7 +87,7 @@ struct interval rate__cost_at(const struct rate_fit *f, double at)
 int rate__fit(const struct rate_row *rows, size_t n, struct rate_fit *f)
 {
 	struct poly line, square;
-	double scale = 0, size = 0, s2;
+	double scale = 0, size = 0, weight = 0, lowest = INFINITY, s2;
 	int rc;
 
 	*f = (struct rate_fit){ .shape = "unknown", .curve_p = NAN, .worst = NAN };
@@ -89,6 +95,8 @@ int rate__fit(const struct rate_row *rows, size_t n, struct rate_fit *f)
 	f->a95 = f->b95 = f->rate0 = (struct interval){ NAN, NAN, NAN };
 	for (size_t i = 0; i < n; i++) {
 		scale = fmax(scale, rows[i].at);
+		lowest = fmin(lowest, rows[i].at);
+		weight += (double)rows[i].n;
 		size += (double)rows[i].n * rows[i].cost_ns * rows[i].cost_ns;
 	}
 	if (n < 2 || !(scale > 0))
@@ -119,6 +127,6 @@ int rate__fit(const struct rate_row *rows, size_t n, struct rate_fit *f)
 	if (rc)
 		return rc == -EDOM ? 0 : rc;
 	f->curve_p = curvature(&line, &square, n, size);
-	f->shape = shape_of(f, square.coef[2] > 0);
+	f->shape = shape_of(f, square.coef[2] > 0, scale - lowest, sqrt(size / weight));
 	return 0;
 }

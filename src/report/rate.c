@@ -87,6 +87,10 @@ static void fit_note(FILE *f, const struct rate_curve *c, const char *name)
 	else if (isnan(t->curve_p))
 		fprintf(f, "%s: %zu rows cannot say whether a straight line is right; four can.\n",
 			name, t->rows);
+	else if (strcmp(t->shape, "unknown") == 0)
+		fprintf(f,
+			"%s: too noisy to tell growth from none: the slope's interval holds 0.\n",
+			name);
 	else if (strcmp(t->shape, "superlinear") == 0 || strcmp(t->shape, "sublinear") == 0)
 		fprintf(f,
 			"%s: a straight line is not right: the cost grows %s than it (p %s, rows up to\n"

@@ -198,6 +198,8 @@ static void test_shapes(void **state)
 	assert_string_equal(shape_of(18e6, 7e3, 0, 0), "linear");
 	assert_string_equal(shape_of(18e6, 2e3, 1, 2e5), "superlinear");
 	assert_string_equal(shape_of(18e6, 9e3, -1, 2e5), "sublinear");
+	/* −471 ± 1971 ns per existing: up to 9 of 18 ms over the rows is left open */
+	assert_string_equal(shape_of(18e6, 0, 0, 4e6), "unknown");
 	/* a bend that the noise hides is none */
 	assert_string_equal(shape_of(18e6, 7e3, 0.01, 2e6), "linear");
 	assert_int_equal(rate__fit(&one, 1, &f), 0);
