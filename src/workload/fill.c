@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #define TRIAL_WARMUP 8
-#define TRIAL_ROUTERS 40  /* for each number of threads */
-#define TRIAL_WORTH 300	  /* a fill shorter than this is not worth a trial */
-#define TRIAL_WORSE_MAX 2 /* numbers in a row that are no better: stop */
-#define THREADS_MAX 64
+#define TRIAL_ROUTERS 32 /* for each number of threads, twice */
+#define TRIAL_GAIN 10	 /* more threads must be faster by one in that many */
+#define TRIAL_SIZES 10	 /* numbers of threads tried, at most */
+#define TRIAL_WORTH 600	 /* a fill shorter than this is not worth a trial */
 
 /* One fill. Lives in the arena. */
 struct fill {
@@ -74,32 +74,37 @@ static unsigned next_threads(unsigned n)
 	return n < 4 ? n + 1 : n + n / 2; /* 1 2 3 4 6 9 13 … */
 }
 
+/* Each number of threads twice, on the way up and on the way down, so that what
+ * grows with the namespaces, and a passing disturbance, hit all alike. */
 static int trial(struct workload *w, struct fill *f)
 {
 	long ncpu = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned max = ncpu < 1 ? 2 : (unsigned)ncpu * 2, best = 1, worse = 0;
-	double best_rate = 0;
+	unsigned max = ncpu < 1 ? 2 : (unsigned)ncpu * 2, threads[TRIAL_SIZES], n = 0, best = 0;
+	uint64_t took[TRIAL_SIZES] = { 0 };
 	int rc;
 
-	if (max > THREADS_MAX)
-		max = THREADS_MAX;
+	for (unsigned t = 1; t <= max && n < TRIAL_SIZES; t = next_threads(t))
+		threads[n++] = t;
 	rc = fill_round(w, f, 1, TRIAL_WARMUP);
-	for (unsigned n = 1; !rc && n <= max && worse < TRIAL_WORSE_MAX; n = next_threads(n)) {
+	for (unsigned i = 0; !rc && i < n; i++) {
 		uint64_t t = now_ns();
-		double rate;
 
-		rc = fill_round(w, f, n, TRIAL_ROUTERS);
-		rate = TRIAL_ROUTERS * 1e9 / (double)(now_ns() - t);
-		if (rate > best_rate) {
-			best_rate = rate;
-			best = n;
-			worse = 0;
-		} else {
-			worse++;
-		}
+		rc = fill_round(w, f, threads[i], TRIAL_ROUTERS);
+		took[i] = now_ns() - t;
+		if (i > 1 && took[i] > took[i - 1] && took[i - 1] > took[i - 2])
+			n = i + 1; /* it only gets worse */
 	}
+	for (unsigned i = n; !rc && i-- > 0;) {
+		uint64_t t = now_ns();
+
+		rc = fill_round(w, f, threads[i], TRIAL_ROUTERS);
+		took[i] += now_ns() - t;
+	}
+	for (unsigned i = 1; i < n; i++)
+		if (took[i] < took[best] - took[best] / TRIAL_GAIN)
+			best = i;
 	if (!rc)
-		w->fill_threads = best;
+		w->fill_threads = threads[best];
 	return rc;
 }
 

@@ -53,7 +53,7 @@ struct slot {
 	int out_fd;		  /* read end of what the command prints; -1 */
 	char out[WL_OUTPUT_MAX];
 	size_t out_len;
-	char what[192]; /* the step, for the error; written before since */
+	char what[256]; /* the step, for the error; written before since */
 };
 
 /* Where the commands are. */
@@ -207,7 +207,8 @@ int script__run(struct maker *m, const char *path, const char *const *argv,
 int script__check(struct step_job *j);
 /* What the last command printed, its first line, printable. */
 const char *script__first_line(struct maker *m, char *dst, size_t size);
-void script__drain(struct slot *s);
+/* Reads what is there, keeps the first part; bytes read. */
+size_t script__drain(struct slot *s);
 
 /* watch.c */
 int watch__start(struct workload *w);

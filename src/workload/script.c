@@ -133,9 +133,10 @@ out:
 }
 
 /* Keeps the first WL_OUTPUT_MAX bytes; the rest must not fill the pipe. */
-void script__drain(struct slot *s)
+size_t script__drain(struct slot *s)
 {
 	char waste[4096];
+	size_t total = 0;
 
 	pthread_mutex_lock(&s->out_lock);
 	for (;;) {
@@ -147,9 +148,11 @@ void script__drain(struct slot *s)
 			break;
 		if (room)
 			s->out_len += (size_t)n;
+		total += (size_t)n;
 	}
 	s->out[s->out_len] = '\0';
 	pthread_mutex_unlock(&s->out_lock);
+	return total;
 }
 
 const char *script__first_line(struct maker *m, char *dst, size_t size)
@@ -194,11 +197,12 @@ int script__check(struct step_job *j)
 	printable(shown, sizeof(shown), step__text(cmd, sizeof(cmd), j));
 	script__first_line(j->m, line, sizeof(line));
 	if (WIFSIGNALED(status))
-		return wl__fail(j->m->w, -EIO, "`%s` was killed by signal %d (%s)%s%s", shown,
-				WTERMSIG(status), strsignal(WTERMSIG(status)), *line ? ": " : "",
-				line);
-	return wl__fail(j->m->w, -EIO, "`%s` failed with status %d: %s", shown, WEXITSTATUS(status),
-			*line ? line : "it printed no reason; run it by hand to see why");
+		return wl__fail(j->m->w, -EIO,
+				"`%s` was killed by signal %d (%s)%s%s; run it by hand to see why",
+				shown, WTERMSIG(status), strsignal(WTERMSIG(status)),
+				*line ? ": " : "", line);
+	return wl__fail(j->m->w, -EIO, "`%s` failed with status %d: %s; run it by hand to see why",
+			shown, WEXITSTATUS(status), *line ? line : "it printed no reason");
 }
 
 static int script__step(struct step_job *j)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define TICK_MS 500
+#define DRAIN_MS 2		    /* while a late command prints without end */
 #define GRACE_NS 2000000000ull	    /* from the kill to giving up */
 #define STOP_GRACE_NS 2000000000ull /* for the step that runs when stop is asked for */
 
@@ -36,7 +37,7 @@ static void read_stack(pid_t pid, char *dst, size_t size)
 
 		p = p ? p + 1 + strspn(p + 1, " ") : line;
 		p[strcspn(p, "+\n")] = '\0';
-		if (*p)
+		if (*p && strncmp(p, "do_syscall", 10) && strncmp(p, "entry_SYSCALL", 13))
 			len += (size_t)snprintf(dst + len, size - len, "%s%s", len ? " < " : "", p);
 	}
 	if (f)
@@ -95,6 +96,27 @@ static void kill_below(pid_t pid, int depth)
 		fclose(f);
 }
 
+/* The last of the line: a prefix or a script only waits for what it started. */
+static pid_t deepest(pid_t pid)
+{
+	for (int i = 0; i < 8; i++) {
+		char path[64];
+		int child = 0;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+		f = fopen(path, "re");
+		if (f && fscanf(f, "%d", &child) != 1)
+			child = 0;
+		if (f)
+			fclose(f);
+		if (child <= 0)
+			break;
+		pid = child;
+	}
+	return pid;
+}
+
 static void expire(struct workload *w, struct slot *s, uint64_t now, bool stop)
 {
 	pid_t pid = atomic_load(&s->pid);
@@ -103,7 +125,7 @@ static void expire(struct workload *w, struct slot *s, uint64_t now, bool stop)
 	if (!s->warned) {
 		s->warned = true;
 		if (pid)
-			read_stack(pid, stack, sizeof(stack));
+			read_stack(deepest(pid), stack, sizeof(stack));
 		if (!stop)
 			atomic_store(&s->timed_out, true);
 		if (stop)
@@ -136,24 +158,26 @@ static void expire(struct workload *w, struct slot *s, uint64_t now, bool stop)
 	pthread_mutex_unlock(&w->lock);
 }
 
-static void look(struct workload *w, struct slot *s, uint64_t now, uint64_t stop_at)
+/* True: to be looked at again at once. */
+static bool look(struct workload *w, struct slot *s, uint64_t now, uint64_t stop_at)
 {
 	uint64_t since = atomic_load_explicit(&s->since, memory_order_acquire);
 	uint64_t limit = (uint64_t)w->o.step_timeout_s * 1000000000u;
-	bool late;
+	bool late, more = false;
 
 	if (!since) {
 		s->killed = s->warned = false;
-		return;
+		return false;
 	}
 	if (now < since)
-		return;
+		return false;
 	/* a command that prints more than a pipe holds must not wait for us */
 	if (now - since > 1000000000u && s->out_fd >= 0)
-		script__drain(s);
+		more = script__drain(s) >= sizeof(s->out);
 	late = limit && now - since > limit;
 	if (late || (stop_at && now - stop_at > STOP_GRACE_NS && since < stop_at))
 		expire(w, s, now, !late);
+	return more;
 }
 
 static void *watch(void *arg)
@@ -161,17 +185,20 @@ static void *watch(void *arg)
 	struct workload *w = arg;
 	struct pollfd p = { .fd = w->wake, .events = POLLIN };
 	uint64_t stop_at = 0;
+	bool again = false;
 
 	while (!atomic_load(&w->watch_end)) {
 		uint64_t now, v;
 
-		if (poll(&p, 1, TICK_MS) == 1 && read(w->wake, &v, sizeof(v)) < 0)
+		if (poll(&p, 1, again ? DRAIN_MS : TICK_MS) == 1 &&
+		    read(w->wake, &v, sizeof(v)) < 0)
 			continue;
 		now = now_ns();
 		stop_at = !wl__stopping(w) ? 0 : stop_at ? stop_at : now;
 		pthread_mutex_lock(&w->slots_lock);
+		again = false;
 		for (size_t i = 0; i < w->nslots; i++)
-			look(w, w->slots[i], now, stop_at);
+			again |= look(w, w->slots[i], now, stop_at);
 		pthread_mutex_unlock(&w->slots_lock);
 	}
 	return NULL;
