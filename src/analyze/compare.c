@@ -299,8 +299,8 @@ static int choose_bases(struct compare *c, const struct compare_input *in, size_
 		if (col->differs)
 			rc = compare__note(
 				c, true,
-				"%s is another workload than %s (%s): the ratio says what the "
-				"workload does, not what the kernel does; no verdict",
+				"%s is another workload than %s (%s): its ratios are the workload's; "
+				"no verdict",
 				col->letter, c->column[col->base].letter, col->differs);
 	}
 	return rc;

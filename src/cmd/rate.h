@@ -35,6 +35,7 @@ struct rate_case {
 	uint32_t level;		/* id of the row's or the case's level; 0 untraced */
 	uint64_t began;		/* when its first router was begun; 0 not yet */
 	uint64_t count;		/* routers that exist and were measured, or filled before them */
+	uint64_t filled;	/* of them, by fills */
 	uint64_t row_began;	/* when the row in hand was begun */
 	uint64_t ended;		/* end of the last router */
 	struct frt_raterow row; /* the row in hand */

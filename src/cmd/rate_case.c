@@ -293,7 +293,8 @@ static int measure_rows(struct rate_run *r)
 		begin_row(r, from, from + o->every);
 		c->count = from + (o->every - n) / 2;
 		if (o->sample) {
-			rc = workload__fill(r->w, (uint32_t)(c->count - made), &l);
+			c->filled = c->count - made;
+			rc = workload__fill(r->w, (uint32_t)c->filled, &l);
 			if (!rc)
 				rc = workload__settle(r->w, &l);
 		}
@@ -328,6 +329,21 @@ static int measure_over_time(struct rate_run *r)
 	return rc;
 }
 
+/* Routers that would still fit if no limit had been reached. A command that
+ * failed says what the kernel told it, not which limit that was. */
+#define ROOM_FOR 16
+
+static void name_cause(struct rate_run *r)
+{
+	char limit[sizeof(r->err)];
+	int n = snprintf(r->cause, sizeof(r->cause), "%s", workload__error(r->w));
+
+	if (n < 0 || (size_t)n >= sizeof(r->cause) || strstr(r->cause, "the limit is "))
+		return;
+	if (workload__preflight(r->w, r->c.filled + ROOM_FOR, limit, sizeof(limit)))
+		snprintf(r->cause + n, sizeof(r->cause) - (size_t)n, "; %s", limit);
+}
+
 /* Why a case ended early; the exit status. */
 static int failed(struct rate_run *r, int rc, bool *go_on)
 {
@@ -344,7 +360,7 @@ static int failed(struct rate_run *r, int rc, bool *go_on)
 		return cli__error(status, "%s: %s; free some space or give another -o FILE",
 				  record__path(r->s.rec) ? record__path(r->s.rec) : "the record",
 				  strerror(-(r->s.put_error ? r->s.put_error : r->put_error)));
-	snprintf(r->cause, sizeof(r->cause), "%s", workload__error(r->w));
+	name_cause(r);
 	return cli__error(status, "%s", r->cause);
 }
 

@@ -27,9 +27,9 @@ static void print_fixed(FILE *f, double v, int width, int decimals)
 
 void report__rate_case(FILE *f, const struct rate *r, const struct rate_curve *c)
 {
-	fprintf(f, "%s · ", c->label);
-	if (c->streams)
-		fprintf(f, "%u stream%s", c->streams, c->streams == 1 ? "" : "s");
+	fputs(c->label, f);
+	if (c->streams == 1 && !r->has_streams)
+		fputs(" · one stream", f);
 	if (r->cpus)
 		fprintf(f, " · %u CPU%s", r->cpus, r->cpus == 1 ? "" : "s");
 	fprintf(f, " · %s\n",
@@ -77,31 +77,65 @@ static void rate_range(struct grid *g, struct interval i)
 		grid__cell(g, "%.2f (%.2f–%.2f)", i.at, i.lo, i.hi);
 }
 
-static void fit_note(FILE *f, const struct rate_curve *c, const char *name)
-{
-	const struct rate_fit *t = &c->fit;
+/* What there is to say about a fit beside its row; 0: nothing. */
+enum fit_remark { FIT_FINE, FIT_NO_LINE, FIT_FEW, FIT_NOISY, FIT_FASTER, FIT_SLOWER, FIT_REMARKS };
 
-	if (!t->rows)
-		fprintf(f, "%s: %s, no line can be laid through it.\n", name,
-			c->nrows ? "one row" : "no row");
-	else if (isnan(t->curve_p))
-		fprintf(f, "%s: %zu rows cannot say whether a straight line is right; four can.\n",
-			name, t->rows);
-	else if (strcmp(t->shape, "unknown") == 0)
-		fprintf(f,
-			"%s: too noisy to tell growth from none: the slope's interval holds 0.\n",
-			name);
-	else if (strcmp(t->shape, "superlinear") == 0 || strcmp(t->shape, "sublinear") == 0)
-		fprintf(f,
-			"%s: a straight line is not right: the cost grows %s than it (p %s, rows up to\n"
-			"     %.1f %% off); what is read off the line holds only if linear.\n",
-			name, strcmp(t->shape, "superlinear") == 0 ? "faster" : "slower",
-			t->curve_p < 0.001 ? "< 0.001" : "< 0.01", t->worst * 100);
-	for (size_t k = 0; k < c->npredicted; k++)
-		if (c->predicted[k].refused)
-			fprintf(f,
-				"%s: no prediction at %llu: beyond five times the highest row.\n",
-				name, (unsigned long long)c->predicted[k].at);
+static enum fit_remark fit_remark(const struct rate_fit *f)
+{
+	if (!f->rows)
+		return FIT_NO_LINE;
+	if (isnan(f->curve_p))
+		return FIT_FEW;
+	if (strcmp(f->shape, "unknown") == 0)
+		return FIT_NOISY;
+	if (strcmp(f->shape, "superlinear") == 0)
+		return FIT_FASTER;
+	return strcmp(f->shape, "sublinear") == 0 ? FIT_SLOWER : FIT_FINE;
+}
+
+static void name_one(FILE *f, size_t *n, const char *name)
+{
+	fprintf(f, "%s%s", (*n)++ ? ", " : "", name);
+}
+
+/* One line per remark, after the names it is true of. */
+static void fit_notes(FILE *f, const struct rate_curve *const *curves, const char *const *names,
+		      size_t n)
+{
+	static const char *const text[FIT_REMARKS] = {
+		[FIT_NO_LINE] = "fewer than two rows, no line can be laid through them",
+		[FIT_FEW] = "fewer than four rows cannot say whether a straight line is right",
+		[FIT_NOISY] = "too noisy to tell growth from none: the slope's interval holds 0",
+		[FIT_FASTER] =
+			"a straight line is not right (p < 0.01): the cost grows faster than "
+			"it;\n    what is read off the line holds only if linear",
+		[FIT_SLOWER] =
+			"a straight line is not right (p < 0.01): the cost grows slower than "
+			"it;\n    what is read off the line holds only if linear",
+	};
+
+	for (int r = FIT_NO_LINE; r < FIT_REMARKS; r++) {
+		size_t named = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if ((int)fit_remark(&curves[i]->fit) == r)
+				name_one(f, &named, names ? names[i] : curves[i]->label);
+		if (named)
+			fprintf(f, ": %s.\n", text[r]);
+	}
+	for (size_t k = 0; n && k < RATE_PREDICT_MAX; k++) {
+		size_t named = 0;
+		uint64_t at = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if (k < curves[i]->npredicted && curves[i]->predicted[k].refused) {
+				at = curves[i]->predicted[k].at;
+				name_one(f, &named, names ? names[i] : curves[i]->label);
+			}
+		if (named)
+			fprintf(f, ": no prediction at %llu, beyond five times the highest row.\n",
+				(unsigned long long)at);
+	}
 }
 
 static int print_predictions(FILE *f, const struct rate_curve *const *curves,
@@ -165,8 +199,8 @@ int report__fits(FILE *f, const struct rate_curve *const *curves, const char *co
 	rc = grid__print(g);
 	if (!rc)
 		rc = print_predictions(f, curves, names, n, o);
-	for (size_t i = 0; i < n && !rc; i++)
-		fit_note(f, curves[i], names ? names[i] : curves[i]->label);
+	if (!rc)
+		fit_notes(f, curves, names, n);
 	return rc;
 }
 
@@ -261,8 +295,12 @@ int report__rate_summary(FILE *f, const struct rate *r, const struct compare *si
 
 	if (!rc)
 		rc = print_accounts(f, r, o);
-	if (!rc && sides)
+	if (!rc && sides) {
+		fputc('\n', f);
+		for (size_t i = 0; i < sides->ncolumns; i++)
+			fprintf(f, "%-3s %s\n", sides->column[i].letter, sides->column[i].label);
 		rc = report__compare_rates(f, sides, o);
+	}
 	if (!rc)
 		rc = print_streams(f, r, o);
 	for (size_t i = 0; i < r->ncurves && !rc; i++)
