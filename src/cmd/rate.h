@@ -55,7 +55,7 @@ struct rate_run {
 	char kernel[65], machine[65];
 	uint32_t cpus;
 	int put_error; /* first error of a row's or reading's line */
-	char err[1024], cause[1024];
+	char err[1024], cause[2048];
 };
 
 /* Measures one case; the exit status. *go_on: false when the next case cannot

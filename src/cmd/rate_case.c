@@ -335,13 +335,13 @@ static int measure_over_time(struct rate_run *r)
 
 static void name_cause(struct rate_run *r)
 {
-	char limit[sizeof(r->err)];
-	int n = snprintf(r->cause, sizeof(r->cause), "%s", workload__error(r->w));
+	const char *error = workload__error(r->w);
+	bool named = strstr(error, "the limit is ") != NULL;
 
-	if (n < 0 || (size_t)n >= sizeof(r->cause) || strstr(r->cause, "the limit is "))
-		return;
-	if (workload__preflight(r->w, r->c.filled + ROOM_FOR, limit, sizeof(limit)))
-		snprintf(r->cause + n, sizeof(r->cause) - (size_t)n, "; %s", limit);
+	r->err[0] = '\0';
+	if (!named)
+		workload__preflight(r->w, r->c.filled + ROOM_FOR, r->err, sizeof(r->err));
+	snprintf(r->cause, sizeof(r->cause), "%s%s%s", error, *r->err ? "; " : "", r->err);
 }
 
 /* Why a case ended early; the exit status. */
