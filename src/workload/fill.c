@@ -2,7 +2,11 @@
 /*
  * Filling up to a level: on as many threads as a short trial finds fastest. The
  * locks of the kernel decide that, and they differ: two threads beat one on two
- * CPUs, eight were slower than one. The trial's routers are part of the fill.
+ * CPUs, eight were slower than one, and on a machine that is busy otherwise one
+ * can be three times faster than two. The fill goes on in chunks and remembers
+ * what a router last cost on each number of threads; as the cost grows with the
+ * namespaces, the others are tried again now and then, so that a trial that was
+ * disturbed does not decide the whole fill.
  */
 #include "workload/internal.h"
 #include "workload/procfs.h"
@@ -13,16 +17,18 @@
 #include <unistd.h>
 
 #define TRIAL_WARMUP 8
-#define TRIAL_ROUTERS 32 /* for each number of threads, twice */
-#define TRIAL_GAIN 10	 /* more threads must be faster by one in that many */
-#define TRIAL_SIZES 10	 /* numbers of threads tried, at most */
-#define TRIAL_WORTH 600	 /* a fill shorter than this is not worth a trial */
+#define TRIAL_ROUTERS 48 /* for each number of threads, and when one is tried again */
+#define TRIAL_WORTH 500	 /* a fill shorter than this is not worth a trial */
+#define CHUNK 160
+#define MEASURED_MIN 200 /* routers that tell what one takes of memory */
+#define HANDICAP 20	 /* each further thread must gain one in that many */
 
 /* One fill. Lives in the arena. */
 struct fill {
 	atomic_uint ticket, made;
 	unsigned until; /* tickets of this round */
 	unsigned total;
+	unsigned by_size[WL_FILL_SIZES]; /* routers made on each number of threads */
 	atomic_bool failed;
 };
 
@@ -69,42 +75,81 @@ static int fill_round(struct workload *w, struct fill *f, unsigned threads, unsi
 	return routers ? wl__threads(w, threads, fill_main, f) : 0;
 }
 
-static unsigned next_threads(unsigned n)
-{
-	return n < 4 ? n + 1 : n + n / 2; /* 1 2 3 4 6 9 13 … */
-}
-
-/* Each number of threads twice, on the way up and on the way down, so that what
- * grows with the namespaces, and a passing disturbance, hit all alike. */
-static int trial(struct workload *w, struct fill *f)
+/* Numbers of threads that may be tried, into v; how many. */
+static unsigned sizes(unsigned *v)
 {
 	long ncpu = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned max = ncpu < 1 ? 2 : (unsigned)ncpu * 2, threads[TRIAL_SIZES], n = 0, best = 0;
-	uint64_t took[TRIAL_SIZES] = { 0 };
+	unsigned max = ncpu < 1 ? 2 : (unsigned)ncpu * 2, n = 0;
+
+	for (unsigned t = 1; t <= max && n < WL_FILL_SIZES; t = t < 4 ? t + 1 : t + t / 2)
+		v[n++] = t; /* 1 2 3 4 6 9 13 … */
+	return n;
+}
+
+static int chunk(struct workload *w, struct fill *f, unsigned size, unsigned threads,
+		 unsigned routers)
+{
+	unsigned before = f->until;
+	uint64_t t = now_ns();
 	int rc;
 
-	for (unsigned t = 1; t <= max && n < TRIAL_SIZES; t = next_threads(t))
-		threads[n++] = t;
+	rc = fill_round(w, f, threads, routers);
+	if (f->until > before) {
+		w->fill_cost[size] = (now_ns() - t) / (f->until - before);
+		f->by_size[size] += f->until - before;
+	}
+	return rc;
+}
+
+/* Each number of threads once, until it gets worse twice in a row. */
+static int trial(struct workload *w, struct fill *f, const unsigned *v, unsigned n)
+{
+	const uint64_t *c = w->fill_cost;
+	int rc;
+
 	rc = fill_round(w, f, 1, TRIAL_WARMUP);
 	for (unsigned i = 0; !rc && i < n; i++) {
-		uint64_t t = now_ns();
-
-		rc = fill_round(w, f, threads[i], TRIAL_ROUTERS);
-		took[i] = now_ns() - t;
-		if (i > 1 && took[i] > took[i - 1] && took[i - 1] > took[i - 2])
-			n = i + 1; /* it only gets worse */
+		rc = chunk(w, f, i, v[i], TRIAL_ROUTERS);
+		if (i > 1 && c[i] > c[i - 1] && c[i - 1] > c[i - 2])
+			break;
 	}
-	for (unsigned i = n; !rc && i-- > 0;) {
-		uint64_t t = now_ns();
+	return rc;
+}
 
-		rc = fill_round(w, f, threads[i], TRIAL_ROUTERS);
-		took[i] += now_ns() - t;
-	}
-	for (unsigned i = 1; i < n; i++)
-		if (took[i] < took[best] - took[best] / TRIAL_GAIN)
+static unsigned cheapest(const struct workload *w, unsigned n)
+{
+	unsigned best = 0;
+	double least = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		double cost = (double)w->fill_cost[i] * (1.0 + (double)i / HANDICAP);
+
+		if (cost > 0 && (least <= 0 || cost < least)) {
+			least = cost;
 			best = i;
-	if (!rc)
-		w->fill_threads = threads[best];
+		}
+	}
+	return best;
+}
+
+static int fill_all(struct workload *w, struct fill *f, unsigned *threads)
+{
+	unsigned v[WL_FILL_SIZES], n = sizes(v), size, last, most = 0;
+	int rc = 0;
+
+	if (!w->fill_cost[0] && f->total >= TRIAL_WORTH)
+		rc = trial(w, f, v, n);
+	last = cheapest(w, n);
+	while (!rc && f->until < f->total) {
+		size = cheapest(w, n);
+		/* one that is only tried again gets a short chunk */
+		rc = chunk(w, f, size, v[size], size == last ? CHUNK : TRIAL_ROUTERS);
+		last = size;
+	}
+	for (unsigned i = 0; i < n; i++)
+		if (f->by_size[i] > f->by_size[most])
+			most = i;
+	*threads = v[most];
 	return rc;
 }
 
@@ -157,11 +202,7 @@ int workload__fill(struct workload *w, uint32_t n, struct frt_level *l)
 	f->total = n - (uint32_t)before;
 	memory(&mem0, &slab0);
 	t0 = now_ns();
-	if (!w->fill_threads && f->total >= TRIAL_WORTH)
-		rc = trial(w, f);
-	l->fill_threads = w->fill_threads ? w->fill_threads : 1;
-	if (!rc)
-		rc = fill_round(w, f, l->fill_threads, f->total);
+	rc = fill_all(w, f, &l->fill_threads);
 	l->fill_ns = now_ns() - t0;
 	l->filled = (uint32_t)(w->filled.n - before);
 	memory(&mem1, &slab1);
@@ -169,7 +210,7 @@ int workload__fill(struct workload *w, uint32_t n, struct frt_level *l)
 		l->fill_mem_kb = mem0 - mem1;
 	if (slab0 >= 0 && slab1 >= 0)
 		l->fill_slab_kb = slab1 - slab0;
-	if (!rc && l->filled >= TRIAL_WORTH && l->fill_mem_kb > 0)
+	if (!rc && l->filled >= MEASURED_MIN && l->fill_mem_kb > 0)
 		w->bytes_per_router = (uint64_t)l->fill_mem_kb * 1024 / l->filled;
 	return rc;
 }

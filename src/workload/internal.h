@@ -20,6 +20,7 @@
 #define WL_STATE_DIR "/run/frtrace"
 #define WL_ERROR_MAX 768
 #define WL_OUTPUT_MAX 4096 /* bytes kept of what a command printed */
+#define WL_FILL_SIZES 10
 #define WL_ARGV_MAX 32
 
 struct mode;
@@ -89,7 +90,8 @@ struct workload {
 	struct wrouters filled, made;
 	size_t made_next;
 	atomic_uint next_instance, next_router;
-	unsigned fill_threads;	   /* fastest in the trial; 0: not tried */
+	/* fills: what a router last cost on each number of threads tried, ns; 0: not tried */
+	uint64_t fill_cost[WL_FILL_SIZES];
 	uint64_t bytes_per_router; /* measured by a fill; 0: not yet */
 	atomic_uint_fast64_t progress_at;
 
