@@ -208,10 +208,11 @@ static void report_stall(struct rate_run *r, uint64_t now)
 	snprintf(
 		r->cause, sizeof(r->cause),
 		"stalled: no router finished for %llu s (--stall), %s mode, %u stream%s, %llu of %llu made",
-		(unsigned long long)r->o->stall, workload__mode_name(c->mode), c->streams,
-		c->streams == 1 ? "" : "s", (unsigned long long)c->count,
+		said ? "; " : "", (unsigned long long)r->o->stall, workload__mode_name(c->mode),
+		c->streams, c->streams == 1 ? "" : "s", (unsigned long long)c->count,
 		(unsigned long long)r->o->to);
-	cli__error(CLI_FAILED, "%s; %zu creator%s stuck", r->cause, n, n == 1 ? " is" : "s are");
+	cli__error(CLI_FAILED, "%s; %zu creator%s stuck", r->cause + (said ? said + 2 : 0), n,
+		   n == 1 ? " is" : "s are");
 	for (size_t i = 0; i < n; i++)
 		cli__error(CLI_FAILED, "stuck for %.1f s: `%s`, %s %d%s, waiting in %s",
 			   (double)(now - busy[i].since) / 1e9, busy[i].what,

@@ -291,7 +291,8 @@ int report__rate_summary(FILE *f, const struct rate *r, const struct compare *si
 			 const struct report_opts *o)
 {
 	const struct rate_curve **curves = calloc(r->ncurves + 1, sizeof(*curves));
-	int rc = curves ? 0 : -ENOMEM;
+	const char **names = calloc(r->ncurves + 1, sizeof(*names));
+	int rc = curves && names ? 0 : -ENOMEM;
 
 	if (!rc)
 		rc = print_accounts(f, r, o);
@@ -303,11 +304,16 @@ int report__rate_summary(FILE *f, const struct rate *r, const struct compare *si
 	}
 	if (!rc)
 		rc = print_streams(f, r, o);
-	for (size_t i = 0; i < r->ncurves && !rc; i++)
+	/* letters where the legend above gives each curve one */
+	for (size_t i = 0; i < r->ncurves && !rc; i++) {
 		curves[i] = &r->curves[i];
+		names[i] = sides && sides->ncolumns == r->ncurves ? sides->column[i].letter
+								  : r->curves[i].label;
+	}
 	if (!rc)
-		rc = report__fits(f, curves, NULL, r->ncurves, o);
+		rc = report__fits(f, curves, names, r->ncurves, o);
 	free(curves);
+	free(names);
 	if (!rc && r->cause)
 		fprintf(f, "\nEnded early: %s\n", r->cause);
 	if (!rc && !r->complete)
