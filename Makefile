@@ -3,6 +3,7 @@
 # make BPF=0      build/nobpf/frtrace: without the tracer (no clang, bpftool, libbpf)
 # make SAN=1      build/san/…: address and undefined-behaviour sanitizers
 # make check      unit tests (no root)     make V=1 shows the commands
+# make fuzz       each target of tests/fuzz for FUZZ_SECONDS (clang)
 BPF ?= 1
 SAN ?= 0
 V ?= 0
@@ -119,6 +120,20 @@ STIM := $(patsubst tests/stimuli/%.c,$(B)/stimuli/%,$(wildcard tests/stimuli/*.c
 $(B)/stimuli/%: tests/stimuli/%.c
 	$(call say,STIM,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -O2 -g -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread -o $@ $< -lm
+
+# Fuzzing: one program per target, with the sanitizers; seeds and a dictionary beside it.
+FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_SECONDS ?= 60
+$(B)/fuzz/%: tests/fuzz/fuzz_%.c $(RIGHT) $(PROTO_C) $(wildcard src/*/*.h include/frtrace/*.h)
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D) && $(CLANG) -O1 -g -std=gnu11 $(CPPFLAGS) -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=undefined $(shell $(PKG_CONFIG) --cflags $(PKGS)) -o $@ $< $(RIGHT) \
+		$(PROTO_C) $(LIBS)
+.PHONY: fuzz $(addprefix fuzz-,$(FUZZ))
+fuzz: $(addprefix fuzz-,$(FUZZ))
+$(addprefix fuzz-,$(FUZZ)): fuzz-%: $(B)/fuzz/%
+	$(Q)mkdir -p $(B)/fuzz/$*.corpus && $< -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 \
+		-artifact_prefix=$(B)/fuzz/$*- -dict=tests/fuzz/record.dict $(B)/fuzz/$*.corpus tests/fuzz/record
 
 .PHONY: unit stimuli check clean install
 unit: $(UNIT)
