@@ -195,7 +195,6 @@ static void show_progress(void *ctx, const char *what, uint64_t done, uint64_t t
 struct watch {
 	struct rate_run *r;
 	pthread_t thread;
-	bool running;
 	atomic_bool end;
 };
 
@@ -204,13 +203,14 @@ static void report_stall(struct rate_run *r, uint64_t now)
 	struct workload_busy *busy = calloc(RATE_STREAMS_MAX, sizeof(*busy));
 	size_t n = busy ? workload__busy(r->w, busy, RATE_STREAMS_MAX) : 0;
 	struct rate_case *c = &r->c;
+	size_t said = strlen(r->cause); /* by a case before */
 
-	snprintf(
-		r->cause, sizeof(r->cause),
-		"stalled: no router finished for %llu s (--stall), %s mode, %u stream%s, %llu of %llu made",
-		said ? "; " : "", (unsigned long long)r->o->stall, workload__mode_name(c->mode),
-		c->streams, c->streams == 1 ? "" : "s", (unsigned long long)c->count,
-		(unsigned long long)r->o->to);
+	snprintf(r->cause + said, sizeof(r->cause) - said,
+		 "%sstalled: no router finished for %llu s (--stall), %s mode, %u stream%s, "
+		 "%llu of %llu made",
+		 said ? "; " : "", (unsigned long long)r->o->stall, workload__mode_name(c->mode),
+		 c->streams, c->streams == 1 ? "" : "s", (unsigned long long)c->count,
+		 (unsigned long long)r->o->to);
 	cli__error(CLI_FAILED, "%s; %zu creator%s stuck", r->cause + (said ? said + 2 : 0), n,
 		   n == 1 ? " is" : "s are");
 	for (size_t i = 0; i < n; i++)
