@@ -30,7 +30,8 @@ static void check_trail(const struct frt_trail *t)
 	for (size_t i = 0; i < t->sample.n; i++)
 		require(t->sample.v[i].stack <= t->node.n);
 	for (size_t i = 0; i < t->level.n; i++)
-		require(t->level.v[i].id == i + 1 && t->level.v[i].mode < FRT_WORKMODES);
+		require(t->level.v[i].id > (i ? t->level.v[i - 1].id : 0) &&
+			t->level.v[i].mode < FRT_WORKMODES);
 	for (unsigned k = 0; k < FRT_RECS; k++) {
 		const struct record_type *type = &record_types[k];
 		struct record_array a;

@@ -436,7 +436,9 @@ static void test_malformed(void **state)
 		{ HEAD "{\"node\":[1,0,\"a\"]}\n{\"node\":[2,3,\"a\"]}\n", "parent 3 of node 2" },
 		{ HEAD "{\"sample\":[0,1,1]}\n", "sample: stack 1 has no node" },
 		{ HEAD "{\"sample\":[0,1,0,0,1,4]}\n", "sample: mode: number out of range" },
-		{ HEAD "{\"level\":[2,0]}\n", "level: id 2 where 1 is next" },
+		{ HEAD "{\"level\":[0,0]}\n", "level: id 0 is not above the one before" },
+		{ HEAD "{\"level\":[3,0]}\n{\"level\":[3,0]}\n",
+		  "line 3: level: id 3 is not above" },
 		{ HEAD "{\"level\":[1,5]}\n", "level: mode: number out of range" },
 	};
 	struct frt_trail t;
