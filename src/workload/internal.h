@@ -217,6 +217,10 @@ int watch__start(struct workload *w);
 void watch__end(struct workload *w);
 int watch__add(struct workload *w, struct slot *s);
 void watch__del(struct workload *w, struct slot *s);
+/* The frames of a task's kernel stack, leaf first, " < " between. */
+void watch__stack(pid_t pid, char *dst, size_t size);
+/* The last of a chain of children: a prefix only waits for what it started. */
+pid_t watch__deepest(pid_t pid);
 
 /* streams.c */
 /* Runs fn in n threads with signals blocked, waits for all, first error. arg

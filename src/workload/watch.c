@@ -23,7 +23,7 @@
 #define STOP_GRACE_NS 2000000000ull /* for the step that runs when stop is asked for */
 
 /* The frames of a task's kernel stack, leaf first, " < " between. */
-static void read_stack(pid_t pid, char *dst, size_t size)
+void watch__stack(pid_t pid, char *dst, size_t size)
 {
 	char path[64], line[256];
 	size_t len = 0;
@@ -97,7 +97,7 @@ static void kill_below(pid_t pid, int depth)
 }
 
 /* The last of the line: a prefix or a script only waits for what it started. */
-static pid_t deepest(pid_t pid)
+pid_t watch__deepest(pid_t pid)
 {
 	for (int i = 0; i < 8; i++) {
 		char path[64];
@@ -125,7 +125,7 @@ static void expire(struct workload *w, struct slot *s, uint64_t now, bool stop)
 	if (!s->warned) {
 		s->warned = true;
 		if (pid)
-			read_stack(deepest(pid), stack, sizeof(stack));
+			watch__stack(watch__deepest(pid), stack, sizeof(stack));
 		if (!stop)
 			atomic_store(&s->timed_out, true);
 		if (stop)
