@@ -184,6 +184,8 @@ const struct record_type record_types[FRT_RECS] = {
 };
 /* clang-format on */
 
+#define DESCRIBE_WIDTH 98
+
 void record__describe(FILE *f)
 {
 	static const char *const names[] = {
@@ -199,10 +201,18 @@ void record__describe(FILE *f)
 	for (unsigned i = 0; i < FRT_RECS; i++) {
 		const struct record_type *t = &record_types[i];
 
-		fprintf(f, "%s`%s`: %s\n\n", i ? "\n" : "", t->name, t->what);
-		for (uint32_t k = 0; k < t->nfields; k++)
-			fprintf(f, "%s%s %s", k ? ", " : "    ", t->fields[k].name,
-				names[t->fields[k].type]);
+		int column = DESCRIBE_WIDTH;
+
+		fprintf(f, "- `%s`: %s", t->name, t->what);
+		for (uint32_t k = 0; k < t->nfields; k++) {
+			const struct record_field *field = &t->fields[k];
+			int width = snprintf(NULL, 0, " %s %s,", field->name, names[field->type]);
+
+			if (column + width > DESCRIBE_WIDTH)
+				column = fprintf(f, "\n ") - 1;
+			column += fprintf(f, " %s %s%s", field->name, names[field->type],
+					  k + 1 < t->nfields ? "," : "");
+		}
 		fputc('\n', f);
 	}
 }

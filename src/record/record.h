@@ -46,12 +46,12 @@ void record__free(struct record_writer *w);
  * record or malformed, -EFBIG: beyond what is read), puts one clear line, with
  * the line number where there is one, into err, and leaves out empty. Without
  * its end line it is no error: trail->truncated. Node ids are dense, level ids
- * ascend, parents and stacks point backwards, enumerations are in range: what is read may be
- * indexed without further tests. */
+ * ascend, parents and stacks point backwards, enumerations are in range: what
+ * is read may be indexed without further tests. */
 int trail__read(const char *path, struct frt_trail *out, char *err, size_t errlen);
 void trail__free(struct frt_trail *t);
 
-/* The format's line types and their fields, for the documentation. */
+/* The format's line types and their fields, as doc/record.md has them. */
 void record__describe(FILE *f);
 
 #endif

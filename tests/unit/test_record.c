@@ -809,6 +809,35 @@ static void test_too_long(void **state)
 	free(long_text);
 }
 
+/* doc/record.md ends in what the tables say. */
+static void test_documented(void **state)
+{
+	const char *set = getenv("UPDATE_GOLDEN");
+	char *doc, *fields = NULL, *mark;
+	size_t n, size;
+	FILE *f;
+
+	(void)state;
+	f = open_memstream(&fields, &size);
+	record__describe(f);
+	fclose(f);
+	doc = get_file("doc/record.md", &n);
+	doc[n] = '\0';
+	mark = strstr(doc, "-->\n");
+	assert_non_null(mark);
+	mark += 4;
+	if (set && !strcmp(set, "1")) {
+		f = fopen("doc/record.md", "w");
+		assert_non_null(f);
+		fprintf(f, "%.*s\n%s", (int)(mark - doc), doc, fields);
+		assert_int_equal(fclose(f), 0);
+	} else {
+		assert_string_equal(mark + strspn(mark, "\n"), fields);
+	}
+	free(doc);
+	free(fields);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -827,6 +856,7 @@ int main(void)
 		cmocka_unit_test(test_hidden_name),
 		cmocka_unit_test(test_disk_full),
 		cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_documented),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
