@@ -20,21 +20,42 @@ static __always_inline struct task_state *slot__get(u32 slot)
 	return bpf_map_lookup_elem(&slots, &slot);
 }
 
-/* The state of the task that runs on this CPU, when it is followed. */
+/* The state of the task that runs on this CPU, when it is followed. For
+ * programs in the middle of a call. */
 static __always_inline struct task_state *followed(const struct frt_cpu *c)
 {
 	return c && c->slot ? slot__get(c->slot) : NULL;
 }
 
-/* The state of a task that need not run here. */
-static __always_inline struct task_state *followed_task(const struct task_struct *t)
+/* sched.bpf.c: finds out who runs here after a switch that was not seen. */
+int resync(u32 tid);
+
+/* The same, for programs that may be the first to see the task. A switch can be
+ * missed: some kernels run no program while a task that they shield is current
+ * (a sandbox's supervisor), and it is current when it is switched out. */
+static __always_inline struct task_state *followed_here(const struct frt_cpu *c)
 {
-	u32 tid = BPF_CORE_READ(t, pid), *slot;
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+
+	if (c && c->tid != tid)
+		resync(tid);
+	return followed(c);
+}
+
+/* The state of a task that need not run here. */
+static __always_inline struct task_state *followed_tid(u32 tid)
+{
+	u32 *slot;
 
 	if (!tid)
 		return NULL;
 	slot = bpf_map_lookup_elem(&pids, &tid);
 	return slot ? slot__get(*slot) : NULL;
+}
+
+static __always_inline struct task_state *followed_task(const struct task_struct *t)
+{
+	return followed_tid(BPF_CORE_READ(t, pid));
 }
 
 static __always_inline void account(struct task_state *s, u64 now)

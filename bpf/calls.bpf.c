@@ -43,7 +43,7 @@ int frt_sys_enter(struct bpf_raw_tracepoint_args *ctx)
 {
 	s32 nr = (s32)ctx->args[1];
 	struct frt_cpu *c = this_cpu();
-	struct task_state *s = followed(c);
+	struct task_state *s = followed_here(c);
 	u64 now;
 
 	if (!s)
@@ -83,7 +83,7 @@ int frt_sys_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	s64 ret = (s64)ctx->args[1];
 	struct frt_cpu *c = this_cpu();
-	struct task_state *s = followed(c);
+	struct task_state *s = followed_here(c);
 	u64 now, nr = 0;
 
 	if (!s)

@@ -16,6 +16,9 @@ static __always_inline void seen_here(struct frt_cpu *c, struct task_state *s, u
 	call__begin(s, FRT_NR_NONE, now);
 	s->flags |= FRT_F_FRESH;
 	c->slot = s->slot;
+	c->tid = s->tag.tid;
+	c->task = (u64)current_task();
+	c->ts = now;
 }
 
 /* Follows the calling thread as creator args[0]; gives its serial, 0 on failure. */

@@ -54,8 +54,7 @@ static __always_inline void switched_out(void *ctx, struct frt_cpu *c, struct ta
 	s->off.nstack = n > 0 ? n / sizeof(u64) : 0;
 }
 
-static __always_inline void switched_in(struct frt_cpu *c, struct task_state *s,
-					const struct task_struct *t, u64 now)
+static __always_inline void switched_in(struct frt_cpu *c, struct task_state *s, u64 now)
 {
 	u64 out = s->off.out, waking = s->off.waking, n = s->off.nstack;
 
@@ -97,20 +96,57 @@ static __always_inline void switched_in(struct frt_cpu *c, struct task_state *s,
 	s->off.waking = 0;
 }
 
+/* tid runs here, and nobody said so. It came when the task before it, the last
+ * that was seen to come, had run as long as the scheduler says it did. */
+int resync(u32 tid)
+{
+	struct frt_cpu *c = this_cpu();
+	struct task_state *s;
+	struct task_struct *t, *last;
+	u64 now, in;
+	s64 ran;
+
+	if (!c)
+		return 0;
+	t = current_task();
+	last = (struct task_struct *)c->task;
+	c->slot = 0;
+	c->tid = tid;
+	c->task = (u64)t;
+	s = followed_task(t);
+	if (!s || s->start_time != BPF_CORE_READ(t, start_time))
+		return 0;
+	now = in = bpf_ktime_get_ns();
+	if (last && last != t) {
+		ran = BPF_CORE_READ(last, se.sum_exec_runtime) -
+		      BPF_CORE_READ(last, se.prev_sum_exec_runtime);
+		if (ran >= 0 && c->ts + ran < now)
+			in = c->ts + ran;
+		if (in < s->off.out)
+			in = s->off.out;
+		if (in < s->off.waking && s->off.waking < now)
+			in = s->off.waking;
+	}
+	c->ts = in;
+	c->slot = s->slot;
+	switched_in(c, s, in);
+	return 1;
+}
+
 SEC("raw_tp/sched_switch")
 int frt_switch(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *prev = (void *)ctx->args[1], *next = (void *)ctx->args[2];
 	struct frt_cpu *c = this_cpu();
 	struct task_state *s;
-	u64 now = 0;
+	u64 now;
 	u32 state;
 
 	if (!c)
 		return 0;
-	s = followed(c);
+	s = followed_here(c);
+	now = bpf_ktime_get_ns();
 	if (s) {
-		now = bpf_ktime_get_ns();
 		state = knob_prev_state ? (u32)ctx->args[3] : task__state(prev);
 		account(s, now);
 		if (state & TASK_DEAD)
@@ -120,15 +156,15 @@ int frt_switch(struct bpf_raw_tracepoint_args *ctx)
 		else
 			switched_out(ctx, c, s, state, ctx->args[0] & 1, now);
 	}
-	s = followed_task(next);
-	if (!s || s->start_time != BPF_CORE_READ(next, start_time)) {
-		c->slot = 0;
-		return 0;
+	c->slot = 0;
+	c->tid = BPF_CORE_READ(next, pid);
+	c->task = (u64)next;
+	c->ts = now;
+	s = followed_tid(c->tid);
+	if (s && s->start_time == BPF_CORE_READ(next, start_time)) {
+		c->slot = s->slot;
+		switched_in(c, s, now);
 	}
-	if (!now)
-		now = bpf_ktime_get_ns();
-	c->slot = s->slot;
-	switched_in(c, s, next, now);
 	return 0;
 }
 
@@ -146,7 +182,7 @@ static __always_inline void woken(void *ctx, const struct task_struct *t)
 		return;
 	now = bpf_ktime_get_ns();
 	s->off.waker.task = 0;
-	w = followed(c);
+	w = followed_here(c);
 	if (in_interrupt(ctx, current_task(), &c->scratch) || (w && w->mode == FRT_MODE_USER)) {
 		__builtin_memcpy(s->off.waker_comm, FRT_COMM_INTERRUPT, FRT_COMM_LEN);
 	} else {

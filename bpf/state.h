@@ -63,11 +63,12 @@ struct task_state {
 
 /* Of one CPU. */
 struct frt_cpu {
-	u32 slot; /* of the task that runs; 0: not followed */
-	u32 pad;
+	u32 slot;    /* of the task that runs; 0: not followed */
+	u32 tid;     /* whose slot that is; another one running: a switch was missed */
 	u64 scratch; /* a pointer becomes a number here */
 	u64 sent, samples;
 	u64 loss[FRT_LOSS_KINDS];
+	u64 task, ts; /* who was switched in last, and when */
 };
 
 /* A creator's cell; a cache line, mapped into the creator. */

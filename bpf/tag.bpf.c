@@ -8,7 +8,7 @@ int frt_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *child = (void *)ctx->args[1];
 	struct frt_cpu *c = this_cpu();
-	struct task_state *p = followed(c), *s;
+	struct task_state *p = followed_here(c), *s;
 	struct frt_ev_fork *e;
 	u64 now;
 
@@ -57,20 +57,25 @@ int frt_exec(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *t = (void *)ctx->args[0];
 	u32 old_tid = (u32)ctx->args[1], tid, slot, *have, use = FRT_SCRATCH_TASK;
 	struct frt_cpu *c = this_cpu();
-	struct task_state *s = followed(c);
+	struct task_state *s;
 	struct frt_scratch *sc;
 	struct frt_ev_exec *e;
 	u64 now, start, end, len;
 
+	if (!c)
+		return 0;
+	tid = BPF_CORE_READ(t, pid);
+	s = old_tid == tid ? followed_here(c) : followed_tid(old_tid);
 	if (!s)
 		return 0;
 	now = bpf_ktime_get_ns();
 	account(s, now);
-	tid = BPF_CORE_READ(t, pid);
 	if (old_tid != tid) {
 		/* A thread took its leader's place and tid: its state goes along. The
 		 * leader's own slot ends with the leader's last switch. */
-		slot = s->slot;
+		slot = c->slot = s->slot;
+		c->tid = tid;
+		s->start_time = BPF_CORE_READ(t, start_time);
 		have = bpf_map_lookup_elem(&pids, &old_tid);
 		if (have && *have == slot)
 			bpf_map_delete_elem(&pids, &old_tid);
@@ -115,7 +120,7 @@ int frt_signal(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct k_sigaction *ka = (void *)ctx->args[2];
 	struct frt_cpu *c = this_cpu();
-	struct task_state *s = followed(c);
+	struct task_state *s = followed_here(c);
 
 	if (!s || s->mode == FRT_MODE_EXIT || BPF_CORE_READ(ka, sa.sa_handler))
 		return 0;
@@ -134,7 +139,7 @@ SEC("raw_tp/sched_process_exit")
 int frt_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct frt_cpu *c = this_cpu();
-	struct task_state *s = followed(c);
+	struct task_state *s = followed_here(c);
 
 	if (!s || s->mode == FRT_MODE_EXIT)
 		return 0;

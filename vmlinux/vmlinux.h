@@ -168,10 +168,16 @@ struct signal_struct {
 	struct list_head thread_head;
 };
 
+struct sched_entity {
+	u64 sum_exec_runtime;
+	u64 prev_sum_exec_runtime; /* when it was last picked */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	void *stack;
 	struct mm_struct *mm;
+	struct sched_entity se;
 	int exit_code;
 	pid_t pid;
 	pid_t tgid;

@@ -30,8 +30,9 @@ struct walk {
 };
 
 struct cpu {
-	uint32_t slot, pad;
+	uint32_t slot, tid;
 	uint64_t scratch, sent, samples, loss[FRT_LOSS_KINDS];
+	uint64_t task, ts;
 };
 
 /* Does the kernel's sched_switch tracepoint pass prev_state? -ESRCH: no BTF. */
@@ -396,7 +397,7 @@ static int forget_current(struct trace *t)
 		return -ENOMEM;
 	err = bpf_map_lookup_elem(fd, &zero, v);
 	for (int i = 0; i < ncpu && !err; i++)
-		v[i].slot = 0;
+		v[i].slot = v[i].tid = v[i].task = 0;
 	if (!err)
 		err = bpf_map_update_elem(fd, &zero, v, 0);
 	free(v);
