@@ -201,6 +201,98 @@ void trail__dead(struct frt_trail *t, uint32_t instance, uint32_t task, uint64_t
 	};
 }
 
+#define NR_VFORK 58
+#define NR_WAITID 247
+
+void world__open(struct world *w)
+{
+	memset(w, 0, sizeof(*w));
+	w->creator = 1;
+	w->tasks = 1;
+	w->now = 1000000;
+	w->idle_since = w->now;
+	trail__creator(&w->t, w->creator);
+}
+
+void world__pass(struct world *w, uint64_t ns)
+{
+	w->now += ns;
+	w->used.cpu += ns;
+	w->used.user += ns;
+}
+
+struct frt_stepinst *world__step(struct world *w, enum frt_step step, struct plan *p)
+{
+	struct frt_trail *t = &w->t;
+	struct frt_stepinst *s = trail__step(t, step, 0, w->creator);
+	uint64_t t0 = w->now, at;
+	uint32_t i = s->instance, child = ++w->tasks;
+	struct used c = { 0, 0 };
+	struct frt_call *call;
+
+	p->task = child;
+	/* the creator up to its sleep in waitid */
+	trail__call(t, i, w->creator, NR_VFORK, t0 + 10, t0 + 50, 40);
+	trail__born(t, i, child, w->creator, t0 + 20, t0 + 40, t0 + 60,
+		    (struct used){ w->used.cpu + 40, w->used.user + 10 });
+	w->used.cpu += 70;
+	w->used.user += 15; /* 10, and 5 between the calls */
+
+	/* the child */
+	at = t0 + 60;
+	trail__call(t, i, child, FRT_NR_START, t0 + 20, at + 5, 5);
+	at += 5;
+	p->user_at = at;
+	at += p->user + p->other;
+	c = (struct used){ 5 + p->user + p->other, p->user };
+	p->call_at = at;
+	if (p->kernel) {
+		call = trail__call(t, i, child, p->call.nr, at, at + p->kernel, p->kernel);
+		call->detail = p->call.detail;
+		call->flags = p->call.flags;
+		call->net_before = p->call.net_before;
+		call->net_after = p->call.net_after;
+		call->mnt_before = p->call.mnt_before;
+		call->mnt_after = p->call.mnt_after;
+		call->restarts = p->call.restarts;
+		at += p->kernel;
+		c.cpu += p->kernel;
+	}
+	p->wait_at = at;
+	if (p->blocked) {
+		call = trail__call(t, i, child, p->wait.nr, at, at + 10 + p->blocked + p->runq, 10);
+		call->detail = p->wait.detail;
+		c.cpu += 5;
+		trail__slept(t, i, child, p->wait.nr, at + 5, at + 5 + p->blocked,
+			     at + 5 + p->blocked + p->runq, c, 0, (struct used){ 0 })
+			->stack = p->wait_stack;
+		c.cpu += 5;
+		at += 10 + p->blocked + p->runq;
+	}
+	p->exit_at = at;
+	trail__call(t, i, child, FRT_NR_EXIT, at, at + 80, 80);
+	trail__dead(t, i, child, at + 80, (struct used){ c.cpu + 80, c.user });
+	t->dead.v[t->dead.n - 1].rest_n = p->other ? 3 : 0;
+	t->dead.v[t->dead.n - 1].rest_ns = p->other;
+	at += 50;
+	c.cpu += 50;
+
+	/* the creator again */
+	trail__call(t, i, w->creator, NR_WAITID, t0 + 55, at + 15, 20);
+	trail__slept(t, i, w->creator, NR_WAITID, t0 + 70, at, at + 10, w->used, child, c);
+	w->used.cpu += 10;
+	w->used.user += 5;
+	s->t0 = t0;
+	s->t1 = w->now = at + 20;
+	if (frt_steps[step].creation) {
+		struct frt_router *r = &t->router.v[t->router.n - 1];
+
+		r->t1 = s->t1;
+		t->level.v[t->level.n - 1].t1 = s->t1;
+	}
+	return s;
+}
+
 double noise(uint32_t *state)
 {
 	*state = *state * 1664525u + 1013904223u;

@@ -49,6 +49,49 @@ struct frt_call *trail__call(struct frt_trail *t, uint32_t instance, uint32_t ta
 			     uint64_t t0, uint64_t t1, uint64_t cpu);
 void trail__dead(struct frt_trail *t, uint32_t instance, uint32_t task, uint64_t at, struct used u);
 
+/*
+ * Routers made by a creator that runs one command per step, every event in its
+ * place. A step's parts, by hand:
+ *
+ *   creator  10 user, 40 in vfork; its child is born (woken 30 into it)
+ *            20 runqueue
+ *   child    5 start, user, other (calls only summed), kernel (one call nr),
+ *            then, when it blocks: 5, blocked, runq, 5 in the call wait_nr,
+ *            50 exit until it wakes the creator (and 30 more to its death)
+ *            10 runqueue
+ *   creator  5 in waitid, 5 user
+ */
+struct world {
+	struct frt_trail t;
+	uint64_t now;
+	uint32_t creator, tasks;
+	struct used used; /* by the creator */
+	uint64_t idle_since;
+};
+
+struct plan {
+	uint64_t user, other, kernel, blocked, runq;
+	struct frt_call call; /* of kernel: nr, detail, … */
+	struct frt_call wait; /* of blocked */
+	uint32_t wait_stack;
+	/* where in it the child's parts were put (out) */
+	uint64_t user_at, call_at, wait_at, exit_at;
+	uint32_t task;
+};
+
+#define PLAN_FIXED_WALL 135 /* of a step that does nothing and does not block */
+#define PLAN_FIXED_USER 15
+#define PLAN_FIXED_KERNEL 90 /* 30 vfork, 5 start, 50 exit, 5 waitid */
+#define PLAN_FIXED_RUNQ 30
+#define PLAN_WAIT_KERNEL 10 /* more when it blocks */
+#define PLAN_PARALLEL 60    /* in no wall: 30 of the creator, 30 of the dying child */
+
+void world__open(struct world *w);
+/* Runs a step of the last router now. */
+struct frt_stepinst *world__step(struct world *w, enum frt_step step, struct plan *p);
+/* Time of the creator in user mode. */
+void world__pass(struct world *w, uint64_t ns);
+
 /* Repeatable noise: uniform in [-1, 1). */
 double noise(uint32_t *state);
 
