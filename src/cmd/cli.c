@@ -213,7 +213,7 @@ void cli__progress(const char *what, uint64_t done, uint64_t total)
 		snprintf(progress.what, sizeof(progress.what), "%s", what);
 		progress.began = now;
 		progress.first = done;
-		progress.drawn = 0;
+		progress.drawn = tty ? 0 : now;
 		progress.tenth = 0;
 	}
 	if (tty) {
@@ -221,7 +221,9 @@ void cli__progress(const char *what, uint64_t done, uint64_t total)
 			return;
 		progress.drawn = now;
 		draw_bar(what, done, total, now);
-	} else if (done * 10 / total > progress.tenth) {
+	} else if (done * 10 / total > progress.tenth && now - progress.drawn > 2000000000ull) {
+		/* one line per tenth, and none for what is over at once */
+		progress.drawn = now;
 		progress.tenth = (unsigned)(done * 10 / total);
 		fprintf(stderr, "%s: %llu of %llu\n", what, (unsigned long long)done,
 			(unsigned long long)total);
