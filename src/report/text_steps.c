@@ -285,7 +285,7 @@ void text__steps(struct text *t)
 
 	if (t->whole)
 		text__blank(t);
-	if (!t->p->nlevels) {
+	if (!t->last) {
 		text__paragraph(t, 0, "No steps: nothing was measured to its end.");
 		return;
 	}

@@ -346,11 +346,20 @@ static void test_gaps_in_the_profile(void **state)
 	}
 	p->growth_ns = p->growth_lo = NAN;
 	p->outside[0].cpu_ns = p->outside[0].per_router_ns = NAN;
+	p->levels[2].routers = 0;
 	p->created = p->command = p->mode = p->backend = NULL;
 	for (size_t v = 0; v == 0 || report__views[v - 1]; v++) {
 		text = print(p, v ? report__views[v - 1] : NULL, 100, false, &n);
 		assert_null(strstr(text, "nan"));
 		assert_null(strstr(text, "(null)"));
+		free(text);
+	}
+	/* levels that no router belongs to */
+	for (size_t i = 0; i < p->nlevels; i++)
+		p->levels[i].routers = 0;
+	for (size_t v = 0; v == 0 || report__views[v - 1]; v++) {
+		text = print(p, v ? report__views[v - 1] : NULL, 100, false, &n);
+		assert_true(n > 0);
 		free(text);
 	}
 	profile__free(p);
