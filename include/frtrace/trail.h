@@ -216,9 +216,9 @@ struct frt_raterow {
 	uint32_t from, to, streams, mode, sampled;
 	uint64_t n, elapsed_ns;
 	uint64_t add_ns, exec_ns, sysctl_ns, veth_ns, gap_ns; /* sums over n */
-	/* of the routers' walls in us: sum of their squares, and of the products of
-	 * neighbours (for the lag-1 autocorrelation); 0 unknown */
-	uint64_t wall_sq_us2, wall_lag_us2;
+	/* of the routers' walls in us: sum of their squares, of the products of
+	 * neighbours, and first + last (for the lag-1 autocorrelation); 0 unknown */
+	uint64_t wall_sq_us2, wall_lag_us2, wall_ends_us;
 	uint32_t level;	      /* frt_level.id of the same routers (--trace); 0 none */
 	uint32_t run;	      /* --repeat: 1, 2, …; 0 is 1 */
 	uint32_t failed;      /* 1: the row ended early, with the n it had */

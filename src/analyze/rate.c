@@ -65,7 +65,9 @@ static void row_interval(const struct frt_raterow *in, struct rate_row *row)
 	ss = (double)in->wall_sq_us2 - sum * mean;
 	if (!(ss > 0))
 		ss = 0;
-	lag = ss > 0 ? ((double)in->wall_lag_us2 - (n - 1) * mean * mean) / ss : 0;
+	/* sum of (x - m)(x' - m) over neighbours, multiplied out */
+	lag = (double)in->wall_lag_us2 - (n + 1) * mean * mean + mean * (double)in->wall_ends_us;
+	lag = ss > 0 ? lag / ss : 0;
 	if (in->wall_lag_us2 && lag > 0.1)
 		e.df = fmax(n * (1 - fmin(lag, 1)) / (1 + lag), 2);
 	else

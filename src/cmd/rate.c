@@ -240,7 +240,7 @@ int cmd_rate(int argc, char **argv)
 {
 	struct rate_opts o;
 	struct rate_run *r;
-	char *command = cli__command_line(argc - 1, argv + 1);
+	char *command = cli__command_line(argc, argv);
 	int status, rc = rate__options(argc, argv, &o);
 
 	if (rc || !command) {

@@ -111,8 +111,14 @@ static void add_router(struct rate_run *r, const struct frt_router *router,
 	}
 	c->row.n++;
 	c->row.gap_ns += wall > in_steps ? wall - in_steps : 0;
-	c->row.wall_sq_us2 += us * us;
-	c->row.wall_lag_us2 += us * *prev_us;
+	/* one stream's walls follow one another and add up to the row; the spread of
+	 * several streams' says nothing about its mean */
+	if (c->streams == 1) {
+		c->row.wall_sq_us2 += us * us;
+		c->row.wall_lag_us2 += us * *prev_us;
+		c->row.wall_ends_us += c->row.n == 1 ? 2 * us
+						     : us - *prev_us; /* first + last so far */
+	}
 	*prev_us = us;
 	if (router->t1 > c->ended)
 		c->ended = router->t1;
@@ -140,6 +146,11 @@ static int router_end(void *ctx, const struct frt_router *router, const struct f
 	if (r->s.trace)
 		rc = r->inner.router_end(r->inner.ctx, router, steps, nsteps);
 	atomic_store(&c->alive, now_ns());
+	if (router->id > r->last_router)
+		r->last_router = router->id;
+	for (unsigned i = 0; i < nsteps; i++)
+		if (steps[i].instance > r->last_instance)
+			r->last_instance = steps[i].instance;
 	if (rc || router->flags & (FRT_ROUTER_FAILED | FRT_ROUTER_DELETE))
 		return rc;
 	put_readings(r, router->t1);
@@ -375,6 +386,8 @@ static int open_workload(struct rate_run *r)
 		.ip = o->ip,
 		.sudo = o->sudo,
 		.settle_max_s = (unsigned)o->settle,
+		.router_base = r->last_router,
+		.instance_base = r->last_instance,
 		/* a step that hangs is a stall; the watch here ends it */
 		.step_timeout_s = 0,
 		.hooks = {

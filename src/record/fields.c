@@ -140,7 +140,7 @@ static const struct record_field rate_fields[] = {
 #define F(m) NUM(frt_raterow, m)
 	F(from), F(to), F(streams), ONE_OF(frt_raterow, mode, FRT_WORKMODES), F(sampled), F(n),
 	F(elapsed_ns), F(add_ns), F(exec_ns), F(sysctl_ns), F(veth_ns), F(gap_ns),
-	F(wall_sq_us2), F(wall_lag_us2), F(level), F(run), F(failed),
+	F(wall_sq_us2), F(wall_lag_us2), F(wall_ends_us), F(level), F(run), F(failed),
 #undef F
 };
 

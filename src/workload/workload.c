@@ -60,6 +60,8 @@ bool wl__link_exists(const struct workload *w, const char *ifname, int *ifindex)
 static int copy_options(struct workload *w, const struct workload_opts *o, char *err, size_t errlen)
 {
 	w->o = *o;
+	atomic_store(&w->next_router, o->router_base);
+	atomic_store(&w->next_instance, o->instance_base);
 	w->o.ip = arena__strdup(w->arena, o->ip);
 	w->o.sudo = arena__strdup(w->arena, o->sudo);
 	w->o.create = arena__strdup(w->arena, o->create);

@@ -42,6 +42,9 @@ struct workload_opts {
 	unsigned settle_max_s;
 	bool keep;    /* leave the routers, say how to remove them */
 	bool control; /* run `true` with every router */
+	/* Routers and instances are numbered from behind these: a record that holds
+	 * several workloads must not use a number twice. */
+	uint32_t router_base, instance_base;
 	struct workload_hooks hooks;
 };
 

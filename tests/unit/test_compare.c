@@ -197,6 +197,7 @@ static struct frt_raterow live_row(uint32_t mode, uint32_t run, double mean_us, 
 		.add_ns = (uint64_t)(mean_us * 1e3) * 100,
 		.wall_sq_us2 = (uint64_t)(100 * (mean_us * mean_us + s_us * s_us)),
 		.wall_lag_us2 = (uint64_t)(99 * mean_us * mean_us),
+		.wall_ends_us = (uint64_t)(2 * mean_us),
 	};
 }
 

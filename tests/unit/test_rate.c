@@ -296,10 +296,10 @@ static void test_cases(void **state)
 	json_decref(t.header);
 }
 
-/* Walls of 1, 2, 3, 4, 5 ms: mean 3, variance 2.5 ms², t(0.975, 4) = 2.7764451,
- * half width 2.7764451 √(2.5/5) = 1.963243. Rising like this they are anything
- * but independent: r1 = (Σ x x' − 4·9) / 10 = (2+6+12+20 − 36) / 10 = 0.4, so
- * n counts as 5 · 0.6/1.4 = 15/7: t(0.975, 8/7) √(2.5 · 7/15). */
+/* Walls of 2, 5, 1, 4, 3 ms: mean 3, variance 2.5 ms², t(0.975, 4) = 2.7764451,
+ * half width 2.7764451 √(2.5/5) = 1.963243; Σ d d' = −2−4−2+0: neighbours are
+ * not alike. In the order 1, 2, 3, 4, 5 they are: Σ d d' = 2+0+0+2, r1 = 4/10,
+ * and n counts as 5 · 0.6/1.4 = 15/7. */
 static void test_row_interval(void **state)
 {
 	struct frt_raterow row = row_of(1, FRT_WORK_SCRIPT, 0, 5, 3e6);
@@ -309,13 +309,15 @@ static void test_row_interval(void **state)
 	(void)state;
 	row.add_ns = 15000000;
 	row.wall_sq_us2 = (1 + 4 + 9 + 16 + 25) * 1000000ull;
-	row.wall_lag_us2 = 36 * 1000000ull; /* r1 = 0: not widened */
+	row.wall_lag_us2 = (10 + 5 + 4 + 12) * 1000000ull;
+	row.wall_ends_us = 5000;
 	assert_int_equal(analyze__rate(&t, NULL, NULL, 0, &r), 0);
 	assert_near(r->curves[0].rows[0].cost_ns, 3e6, 1e-6);
 	assert_near(r->curves[0].rows[0].hi - 3e6, 1963243, 10);
 	assert_near(3e6 - r->curves[0].rows[0].lo, 1963243, 10);
 	rate__free(r);
-	row.wall_lag_us2 = 40 * 1000000ull;
+	row.wall_lag_us2 = (2 + 6 + 12 + 20) * 1000000ull;
+	row.wall_ends_us = 6000;
 	assert_int_equal(analyze__rate(&t, NULL, NULL, 0, &r), 0);
 	assert_true(r->curves[0].rows[0].hi - 3e6 > 2 * 1963243);
 	rate__free(r);
