@@ -383,6 +383,18 @@ static int read_header(struct rate *r, const struct frt_trail *t)
 	r->complete = !t->truncated;
 	r->status = t->end ? (int)json_integer_value(json_object_get(t->end, "status")) : -1;
 	r->has_streams = t->point.n > 0;
+	r->traced = t->loss.n > 0;
+	for (size_t i = 0; i < t->loss.n; i++) {
+		const struct frt_loss *l = &t->loss.v[i];
+
+		r->lost.events += l->events;
+		r->lost.maps_full += l->maps_full;
+		r->lost.samples += l->samples;
+		r->lost.unpaired += l->unpaired;
+		r->lost.undecoded += l->undecoded;
+		r->lost.untagged += l->untagged;
+		r->lost.sent += l->sent;
+	}
 	return r->kernel ? 0 : -ENOMEM;
 }
 

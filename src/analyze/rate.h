@@ -93,6 +93,8 @@ struct rate {
 	int status;	   /* exit status of the run that recorded; -1 unknown */
 	const char *cause; /* why it ended early; NULL */
 	bool has_streams;  /* readings over time were recorded */
+	bool traced;
+	struct frt_loss lost; /* summed over all levels; traced only */
 	struct rate_curve *curves;
 	size_t ncurves;
 	struct arena *arena;

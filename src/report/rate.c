@@ -204,11 +204,36 @@ int report__fits(FILE *f, const struct rate_curve *const *curves, const char *co
 	return rc;
 }
 
+static void print_losses(FILE *f, const struct rate *r)
+{
+	const struct frt_loss *l = &r->lost;
+	const struct {
+		const char *what;
+		uint64_t n;
+	} lost[] = {
+		{ "events", l->events },     { "full maps", l->maps_full },
+		{ "unpaired", l->unpaired }, { "undecoded", l->undecoded },
+		{ "untagged", l->untagged }, { "samples", l->samples },
+	};
+	bool any = false;
+
+	fprintf(f, "%llu events, ", (unsigned long long)l->sent);
+	for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+		if (!lost[i].n)
+			continue;
+		fprintf(f, "%s%s %llu", any ? ", " : "LOST: ", lost[i].what,
+			(unsigned long long)lost[i].n);
+		any = true;
+	}
+	fputs(any ? ".\n" : "nothing lost.\n", f);
+}
+
 /* --trace: where the time of a row's routers went. */
 static int print_accounts(FILE *f, const struct rate *r, const struct report_opts *o)
 {
 	struct grid *g = grid__new(f, o->width, o->color);
 	bool any = false;
+	int rc;
 
 	grid__column(g, GRID_LEFT, "EXISTING");
 	grid__column(g, GRID_RIGHT, "N");
@@ -237,26 +262,47 @@ static int print_accounts(FILE *f, const struct rate *r, const struct report_opt
 		}
 	}
 	if (any)
-		fputs("\nACCOUNTING  ms per router, measured (traced: the cost of looking is in it)\n",
-		      f);
+		fputs("\nACCOUNTING  ms per router, measured; the cost of looking is in it\n", f);
+	rc = grid__print(g);
+	if (!rc && r->traced)
+		print_losses(f, r);
+	return rc;
+}
+
+/* --trace: what a router takes longer for with more streams. */
+static int print_added(FILE *f, const struct rate *r, const struct report_opts *o)
+{
+	struct grid *g = grid__new(f, o->width, o->color);
+	bool any = false;
+
+	grid__column(g, GRID_LEFT, "CASE");
+	for (unsigned k = 0; k < FRT_KINDS; k++)
+		grid__column(g, GRID_RIGHT, "%s", frt_kind_names[k]);
+	for (size_t i = 0; i < r->ncurves; i++) {
+		const struct rate_curve *c = &r->curves[i];
+
+		if (c->streams < 2 || isnan(c->added_ns[0]))
+			continue;
+		any = true;
+		grid__row(g);
+		grid__cell(g, "%s", c->label);
+		for (unsigned k = 0; k < FRT_KINDS; k++)
+			grid__cell(g, "%+.2f", c->added_ns[k] / 1e6);
+	}
+	if (any)
+		fputs("\nADDED  ms per router more than with one stream, measured\n", f);
 	return grid__print(g);
 }
 
 static int print_streams(FILE *f, const struct rate *r, const struct report_opts *o)
 {
 	struct grid *g;
-	bool one = false, added = false;
+	bool one = false;
 	int rc;
 
 	if (!r->has_streams)
 		return 0;
-	for (size_t i = 0; i < r->ncurves; i++) {
-		one |= r->curves[i].streams == 1;
-		added |= !isnan(r->curves[i].added_ns[0]) && r->curves[i].streams > 1;
-	}
-	fprintf(f,
-		"\nSTREAMS  against one stream of the same mode, up to the count both reached%s\n",
-		added ? "; ms more per router by kind" : "");
+	fputs("\nSTREAMS  against one stream of the same mode, up to the count both reached\n", f);
 	g = grid__new(f, o->width, o->color);
 	grid__column(g, GRID_LEFT, "CASE");
 	grid__column(g, GRID_RIGHT, "TO");
@@ -264,11 +310,10 @@ static int print_streams(FILE *f, const struct rate *r, const struct report_opts
 	grid__column(g, GRID_RIGHT, "× ONE");
 	grid__column(g, GRID_RIGHT, "PER STREAM");
 	grid__column(g, GRID_RIGHT, "PER min(S,CPUs)");
-	for (unsigned k = 0; k < FRT_KINDS && added; k++)
-		grid__column(g, GRID_RIGHT, "+%s", frt_kind_names[k]);
 	for (size_t i = 0; i < r->ncurves; i++) {
 		const struct rate_curve *c = &r->curves[i];
 
+		one |= c->streams == 1;
 		if (!c->npoints)
 			continue;
 		grid__row(g);
@@ -278,13 +323,11 @@ static int print_streams(FILE *f, const struct rate *r, const struct report_opts
 		grid__number(g, c->speedup, 2);
 		grid__number(g, c->per_stream, 2);
 		grid__number(g, c->per_cpu, 2);
-		for (unsigned k = 0; k < FRT_KINDS && added; k++)
-			grid__number(g, c->added_ns[k] / 1e6, 2);
 	}
 	rc = grid__print(g);
 	if (!rc && !one)
 		fputs("No case of one stream: the efficiency is unknown; add 1 to --streams.\n", f);
-	return rc;
+	return rc ? rc : print_added(f, r, o);
 }
 
 int report__rate_summary(FILE *f, const struct rate *r, const struct compare *sides,
