@@ -8,6 +8,7 @@
  * The configuration is the file cost.conf beside the program:
  *
  *	base 4000     µs that every command lasts
+ *	add 8000      µs that `netns add` lasts instead (0: base)
  *	slope 10000   ns that `netns add` lasts longer for each router that exists
  *	hang 20       `netns add` never returns once so many exist (0: never)
  *
@@ -82,7 +83,7 @@ static void write_log(const char *dir, uint64_t ns)
 int main(int argc, char **argv)
 {
 	uint64_t began = mono_ns(), end;
-	unsigned long long base = 0, slope = 0, hang = 0, v;
+	unsigned long long base = 0, add = 0, slope = 0, hang = 0, v;
 	const char *what = argc > 3 && !strcmp(argv[1], "netns") ? argv[2] : "";
 	char dir[200], path[300], word[32];
 	unsigned routers;
@@ -101,6 +102,8 @@ int main(int argc, char **argv)
 	while (fscanf(f, "%31s %llu", word, &v) == 2) {
 		if (!strcmp(word, "base"))
 			base = v * 1000;
+		else if (!strcmp(word, "add"))
+			add = v * 1000;
 		else if (!strcmp(word, "slope"))
 			slope = v;
 		else if (!strcmp(word, "hang"))
@@ -111,7 +114,7 @@ int main(int argc, char **argv)
 		routers = count_routers();
 		while (hang && routers >= hang)
 			pause();
-		base += slope * routers;
+		base = (add ? add : base) + slope * routers;
 		make_namespace(argv[3]);
 	} else if (!strcmp(what, "del")) {
 		remove_namespace(argv[3]);
