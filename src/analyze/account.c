@@ -354,7 +354,7 @@ static void count_summed(struct collect *c, uint64_t n)
 		a->n += n;
 }
 
-/* On-CPU time of the creator in [t0, t1], carried or not. */
+/* On-CPU time of a task that lives all the while in [t0, t1], carried or not. */
 static uint64_t on_cpu_between(const struct task *t, uint64_t t0, uint64_t t1)
 {
 	uint64_t on = t1 - t0;
@@ -402,6 +402,16 @@ static void account_step(struct collect *c, const struct frt_stepinst *s)
 	if (creator) {
 		count_calls(c, creator, s->t0, s->t1);
 		all[0] = on_cpu_between(creator, s->t0, s->t1);
+	}
+	for (size_t i = 0; i < c->ix.nservers && !c->err; i++) {
+		const struct task *t = c->ix.server[i];
+		uint64_t from = t->proc && t->proc->t > s->t0 ? t->proc->t : s->t0;
+		uint64_t to = t->dead && t->dead->t < s->t1 ? t->dead->t : s->t1;
+
+		if (t->serves != creator || from >= to)
+			continue;
+		count_calls(c, t, s->t0, s->t1);
+		all[1] += on_cpu_between(t, from, to);
 	}
 	for (int k = 0; k < 2; k++)
 		c->acc->parallel += all[k] > carried[k] ? all[k] - carried[k] : 0;

@@ -76,7 +76,9 @@ static struct task *in_step(const struct walk *w, uint32_t serial)
 
 	if (!t)
 		return NULL;
-	return t == w->creator || t->instance == w->instance ? t : NULL;
+	if (t == w->creator || t->instance == w->instance)
+		return t;
+	return t->serves && t->serves == w->creator ? t : NULL;
 }
 
 /* Before its birth a task was its parent. NULL: nobody knows who that was. */

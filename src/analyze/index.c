@@ -304,6 +304,36 @@ static int gather_snaps(struct index *ix, const struct frt_trail *t)
 	return 0;
 }
 
+/* The creator that a task without an instance goes back to. */
+static struct task *creator_of(const struct index *ix, const struct task *t)
+{
+	for (int depth = 0; t && depth < 64; depth++) {
+		struct task *up = t->proc ? index__task(ix, t->proc->parent) : NULL;
+
+		if (up && up->creator)
+			return up;
+		t = up && up != t ? up : NULL;
+	}
+	return NULL;
+}
+
+static int find_servers(struct index *ix)
+{
+	ix->server = calloc(ix->ntasks + 1, sizeof(*ix->server));
+	if (!ix->server)
+		return -ENOMEM;
+	for (size_t i = 0; i < ix->ntasks; i++) {
+		struct task *t = &ix->task[i];
+
+		if (t->creator || t->instance)
+			continue;
+		t->serves = creator_of(ix, t);
+		if (t->serves)
+			ix->server[ix->nservers++] = t;
+	}
+	return 0;
+}
+
 int index__build(struct index *ix, const struct frt_trail *t)
 {
 	int err;
@@ -315,6 +345,8 @@ int index__build(struct index *ix, const struct frt_trail *t)
 	if (!err)
 		err = gather_snaps(ix, t);
 	if (!err)
+		err = find_servers(ix);
+	if (!err)
 		qsort(ix->by_instance, ix->ntasks, sizeof(*ix->by_instance), by_instance);
 	return err;
 }
@@ -323,6 +355,7 @@ void index__free(struct index *ix)
 {
 	free(ix->task);
 	free(ix->by_instance);
+	free(ix->server);
 	free(ix->off);
 	free(ix->call);
 	free(ix->exec);

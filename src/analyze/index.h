@@ -18,6 +18,9 @@ struct task {
 	uint32_t serial;
 	uint32_t instance; /* 0: a creator, or a loop that is not ours */
 	bool creator;
+	/* A creator's process of no single step (one that reads commands all the time),
+	 * and its children: it is of every step of that creator. NULL: it is not. */
+	struct task *serves;
 	const struct frt_proc *proc;	  /* NULL: its fork was lost, or it was attached */
 	const struct frt_dead *dead;	  /* NULL: alive, or lost */
 	const struct frt_off **off;	  /* by in */
@@ -37,6 +40,8 @@ struct index {
 	struct task *task; /* by serial */
 	size_t ntasks;
 	struct task **by_instance;
+	struct task **server; /* those that serve a creator */
+	size_t nservers;
 	uint64_t walks;
 	/* what the lists are cut from */
 	const struct frt_off **off;

@@ -20,6 +20,8 @@
 #define STEP 7
 
 /* Numbers of calls that no rule here looks at. */
+#define NR_READ 0
+#define NR_WRITE 1
 #define NR_A 39
 #define NR_VFORK 58
 #define NR_WAITID 247
@@ -515,6 +517,32 @@ static void creator_alone(void **state)
 	expect(sums_of(&t, 100, 200), 60, 40, 0, 0, 0);
 }
 
+/*
+ * A process that serves all steps (`ip -batch`): its tag is of none. The creator writes
+ * (115-125) and wakes it at 120, sleeps in a read until it answers at 300.
+ * 310-320 creator: read 5, user 5; 300-310 runqueue; the server 130-300: read 5, user 45,
+ * A 100, user 10, write 10; 120-130 its runqueue; 100-120 creator: user 15, write 5.
+ */
+static void one_process_serves_all(void **state)
+{
+	struct frt_trail t = { 0 };
+
+	(void)state;
+	creator(&t);
+	trail__born(&t, 0, 2, CREATOR, 20, 30, 40, (struct used){ 940, 570 });
+	idle(&t, 600, (struct used){ 1325, 930 });
+	call(&t, CREATOR, NR_WRITE, 115, 125, 10);
+	trail__slept(&t, 0, 2, NR_READ, 70, 120, 130, (struct used){ 30, 20 }, CREATOR,
+		     (struct used){ 1020, 645 });
+	call(&t, CREATOR, NR_READ, 130, 315, 15);
+	slept(&t, CREATOR, NR_READ, 140, 300, 310, (struct used){ 1040, 650 }, 2,
+	      (struct used){ 200, 75 });
+	trail__call(&t, 0, 2, NR_READ, 65, 135, 10);
+	trail__call(&t, 0, 2, NR_A, 180, 280, 100);
+	trail__call(&t, 0, 2, NR_WRITE, 290, 310, 20);
+	expect(sums_of(&t, 100, 320), 5 + 45 + 10 + 15, 5 + 5 + 100 + 10 + 5, 0, 10 + 10, 0);
+}
+
 /* t1 falls into a wait (clocks that disagree): up to there it is a wait. */
 static void end_in_a_wait(void **state)
 {
@@ -607,6 +635,7 @@ int main(void)
 		cmocka_unit_test(waking_not_seen),
 		cmocka_unit_test(calls_only_summed),
 		cmocka_unit_test(creator_alone),
+		cmocka_unit_test(one_process_serves_all),
 		cmocka_unit_test(end_in_a_wait),
 		cmocka_unit_test(circles),
 		cmocka_unit_test(dice),
