@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define FINDING_MAX 4
+#define PARTS_MAX 3 /* of a step's growth, named in the finding */
 
 char *finding__ms(char *buf, size_t size, double ns)
 {
@@ -147,14 +148,36 @@ static int say_router(struct frt_profile *p, struct arena *arena, const struct f
 				    down ? "; faster: " : "", down ? down : ""));
 }
 
-/* The step that grew most, and what most of that is. */
+/* What a part of the growth is, in words. */
+static const char *part_in_words(struct arena *arena, const struct frt_growthrow *g)
+{
+	switch (g->kind) {
+	case FRT_KIND_USER:
+		return "user code";
+	case FRT_KIND_RUNQ:
+		return arena__printf(arena, "waiting for a CPU in %s", g->action);
+	case FRT_KIND_BLOCKED:
+		return arena__printf(arena, "waiting (%s) in %s", g->where ? g->where : "other",
+				     g->action);
+	default:
+		break;
+	}
+	if (!g->where)
+		return arena__printf(arena, "kernel time in %s", g->action);
+	if (g->where[0] == '[') /* [other frames], [not probed], [no stack] */
+		return arena__printf(arena, "kernel time in other functions under %s", g->action);
+	return arena__printf(arena, "kernel time in %s under %s", g->where, g->action);
+}
+
+/* The step that grew most, and what of it its largest parts are. A part is named
+ * only when its interval is above 0 and it is a twentieth of the step's growth. */
 static int say_step(struct frt_profile *p, struct arena *arena)
 {
 	const struct frt_stepgrowth *step = NULL;
-	const struct frt_growthrow *row = NULL;
-	const char *kind = "";
+	const char *list = NULL;
 	char ms[24], at[24];
 	uint32_t first = 0, last = 0;
+	int named = 0;
 
 	for (size_t i = 0; i < p->nstepgrowth; i++) {
 		const struct frt_stepgrowth *g = &p->stepgrowth[i];
@@ -164,38 +187,30 @@ static int say_step(struct frt_profile *p, struct arena *arena)
 	}
 	if (!step)
 		return 0;
-	for (size_t i = 0; i < p->ngrowth; i++) {
+	for (size_t i = 0; i < p->ngrowth && named < PARTS_MAX; i++) {
 		const struct frt_growthrow *g = &p->growth[i];
+		const char *words;
 
-		if (g->step && strcmp(g->step, step->step) == 0 && g->action && g->lo > 0 &&
-		    (!row || g->delta_ns > row->delta_ns))
-			row = g;
+		if (!g->action || strcmp(g->step, step->step) != 0 || !(g->lo > 0) ||
+		    g->delta_ns < 0.05 * step->delta_ns)
+			continue;
+		words = part_in_words(arena, g);
+		if (!words)
+			return -ENOMEM;
+		list = arena__printf(arena, "%s%s%.0f %%%s is %s (%s, n=%llu)", list ? list : "",
+				     list ? ", " : "", 100 * g->delta_ns / step->delta_ns,
+				     list ? "" : " of it", words,
+				     g->sampled ? "sampled" : "measured", (unsigned long long)g->n);
+		if (!list)
+			return -ENOMEM;
+		named++;
 	}
-	if (!row)
+	if (!list)
 		return 0;
 	ends_of(p, &first, &last);
-	switch (row->kind) {
-	case FRT_KIND_USER:
-		kind = "in user mode";
-		break;
-	case FRT_KIND_KERNEL:
-		kind = "in the kernel";
-		break;
-	case FRT_KIND_BLOCKED:
-		kind = "waiting";
-		break;
-	default:
-		kind = "waiting for a CPU";
-	}
-	return say(p, arena__printf(
-			      arena,
-			      "%s costs %s more at %s; the largest part of it, %.0f %%, is %s in "
-			      "%s%s%s%s (%s, n=%llu).",
-			      step->step, finding__ms(ms, sizeof(ms), step->delta_ns),
-			      thousands(at, sizeof(at), last), 100 * row->delta_ns / step->delta_ns,
-			      kind, row->action, row->where ? " (" : "",
-			      row->where ? row->where : "", row->where ? ")" : "",
-			      row->sampled ? "sampled" : "measured", (unsigned long long)row->n));
+	return say(p, arena__printf(arena, "%s costs %s more at %s: %s.", step->step,
+				    finding__ms(ms, sizeof(ms), step->delta_ns),
+				    thousands(at, sizeof(at), last), list));
 }
 
 static int say_prediction(struct frt_profile *p, struct arena *arena,
