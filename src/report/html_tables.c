@@ -380,13 +380,12 @@ void html__growth(FILE *out, const struct frt_profile *p)
 		snprintf(note, sizeof(note), "%s per router, first to last level.",
 			 format_ns(total, sizeof(total), p->growth_ns));
 	else
-		snprintf(
-			note, sizeof(note),
-			"%s per router from the first to the last level (99 %%: %s to %s). A place opens "
-			"the graph at its frame.",
-			format_ns(total, sizeof(total), p->growth_ns),
-			format_ns(lo, sizeof(lo), p->growth_lo),
-			format_ns(hi, sizeof(hi), p->growth_hi));
+		snprintf(note, sizeof(note),
+			 "%s per router from the first to the last level (99 %%: %s to %s).%s",
+			 format_ns(total, sizeof(total), p->growth_ns),
+			 format_ns(lo, sizeof(lo), p->growth_lo),
+			 format_ns(hi, sizeof(hi), p->growth_hi),
+			 p->ngrowth ? " A place opens the graph at its frame." : "");
 	html__section(out, "growth", "Growth", note[0] ? note : NULL);
 	if (p->growth_note) {
 		fputs("<p>", out);

@@ -445,9 +445,9 @@ FRT_ASSET(function (flame, graphs) {
 	box.appendChild(legend);
 	document.body.appendChild(tipBox);
 	draw();
-	window.addEventListener("resize", function () {
+	new ResizeObserver(function () {
 		graph.draw();
-	});
+	}).observe(box);
 	document.addEventListener("click", function (e) {
 		var a = e.target.closest ? e.target.closest("a.frame") : null;
 		if (a) {

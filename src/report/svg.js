@@ -102,11 +102,11 @@ FRT_ASSET(function (flame) {
 	graphs.forEach(function (g) {
 		g.onzoom(search);
 	});
-	window.addEventListener("resize", function () {
+	new ResizeObserver(function () {
 		graphs.forEach(function (g) {
 			g.draw();
 		});
-	});
+	}).observe(root);
 	document.addEventListener("keydown", function (e) {
 		if (e.key === "/" && document.activeElement !== field) {
 			e.preventDefault();
