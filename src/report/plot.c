@@ -9,7 +9,7 @@
 #include "util/util.h"
 
 #define LEFT 92 /* room for the numbers of the y axis */
-#define RIGHT 930
+#define RIGHT 904
 #define AREA 320 /* px of the y axis */
 #define HEAD 40
 #define ENTRY 29 /* px of a line of the legend */
