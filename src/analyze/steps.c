@@ -130,6 +130,14 @@ static int fill_row(struct analysis *an, const struct level *lv, enum row row,
 	return 0;
 }
 
+/* A record may say anything: what no machine has is unknown. */
+static int64_t bytes_per_router(int64_t kb, uint32_t routers)
+{
+	const int64_t most = (int64_t)1 << 50;
+
+	return kb > most || kb < -most ? INT64_MIN : kb * 1024 / (int64_t)routers;
+}
+
 static int fill_level(struct analysis *an, struct level *lv)
 {
 	const struct frt_level *l = lv->l;
@@ -160,8 +168,8 @@ static int fill_level(struct analysis *an, struct level *lv)
 	out->rate_per_s = l->t1 > l->t0 ? (double)lv->nrouters / seconds : NAN;
 	out->steal = l->cpu_ns ? (double)l->steal_ns / (double)l->cpu_ns : NAN;
 	if (l->filled) {
-		out->memory_per_router = l->fill_mem_kb * 1024 / (int64_t)l->filled;
-		out->slab_per_router = l->fill_slab_kb * 1024 / (int64_t)l->filled;
+		out->memory_per_router = bytes_per_router(l->fill_mem_kb, l->filled);
+		out->slab_per_router = bytes_per_router(l->fill_slab_kb, l->filled);
 	}
 	out->steps = arena__alloc(an->arena, ROWS * sizeof(*out->steps));
 	if (!out->steps)

@@ -606,6 +606,61 @@ static void nothing(void **state)
 	trail__drop(&t);
 }
 
+/* Trails made of dice: numbers that fit to nothing, circles of nodes and of tasks,
+ * figures near the end of their range. Whatever the profile says, it is one. */
+static void dice(void **state)
+{
+	uint32_t s = 4711;
+
+	(void)state;
+#define ROLL(n) ((uint32_t)((noise(&s) + 1) / 2 * (n)))
+#define FILL(list, max)                                                               \
+	for (uint32_t i = ROLL(max); i; i--) {                                        \
+		__typeof__(*t.list.v) *x = trail_add(&t, list);                       \
+		const char *end = (const char *)(x + 1);                              \
+		for (uint32_t *u = (uint32_t *)x; (const char *)(u + 1) <= end; u++)  \
+			*u = ROLL(8) ? ROLL(12) : ROLL(8) ? ROLL(2000) : 0xffffffffu; \
+	}
+	for (int round = 0; round < 300; round++) {
+		struct frt_trail t = { 0 };
+
+		FILL(level, 4)
+		FILL(router, 12)
+		FILL(step, 30)
+		FILL(proc, 10)
+		FILL(exec, 5)
+		FILL(dead, 8)
+		FILL(call, 40)
+		FILL(off, 40)
+		FILL(node, 8)
+		FILL(sample, 40)
+		FILL(func, 20)
+		FILL(loss, 3)
+		FILL(outside, 4)
+		FILL(defer, 4)
+		for (size_t i = 0; i < t.proc.n; i++)
+			t.proc.v[i].comm = "x";
+		for (size_t i = 0; i < t.exec.n; i++)
+			t.exec.v[i].args = t.exec.v[i].comm = NULL;
+		for (size_t i = 0; i < t.call.n; i++)
+			t.call.v[i].text = ROLL(2) ? "/\tsysfs" : NULL;
+		for (size_t i = 0; i < t.off.n; i++)
+			t.off.v[i].waker_comm = NULL;
+		for (size_t i = 0; i < t.node.n; i++)
+			t.node.v[i].frame = ROLL(3) ? "f" : NULL;
+		for (size_t i = 0; i < t.func.n; i++)
+			t.func.v[i].function = ROLL(3) ? "g" : NULL;
+		for (size_t i = 0; i < t.outside.n; i++)
+			t.outside.v[i].comm = t.outside.v[i].woken_by = NULL;
+		for (size_t i = 0; i < t.defer.n; i++)
+			t.defer.v[i].function = "h";
+		profile__free(profile_of(&t));
+		trail__drop(&t);
+	}
+#undef FILL
+#undef ROLL
+}
+
 /* The slowest router of a level and what made it slow. */
 static void worst(void **state)
 {
@@ -626,11 +681,17 @@ static void worst(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds_and_walls), cmocka_unit_test(actions_and_waits),
-		cmocka_unit_test(frames),	   cmocka_unit_test(samples_left_out),
-		cmocka_unit_test(functions),	   cmocka_unit_test(order_of_lines),
-		cmocka_unit_test(untraced),	   cmocka_unit_test(left_out),
-		cmocka_unit_test(cost_of_looking), cmocka_unit_test(nothing),
+		cmocka_unit_test(kinds_and_walls),
+		cmocka_unit_test(actions_and_waits),
+		cmocka_unit_test(frames),
+		cmocka_unit_test(samples_left_out),
+		cmocka_unit_test(functions),
+		cmocka_unit_test(order_of_lines),
+		cmocka_unit_test(untraced),
+		cmocka_unit_test(left_out),
+		cmocka_unit_test(cost_of_looking),
+		cmocka_unit_test(nothing),
+		cmocka_unit_test(dice),
 		cmocka_unit_test(worst),
 	};
 
