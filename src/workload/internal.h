@@ -111,7 +111,8 @@ struct maker {
 	unsigned stream;
 	volatile uint32_t *cell; /* NULL: nobody listens */
 	uint32_t task;
-	int out_w; /* write end of slot.out_fd */
+	bool measured; /* its steps have instances; a fill's have none */
+	int out_w;     /* write end of slot.out_fd */
 	int null;
 	bool left; /* not in the first namespace at the moment */
 	struct slot slot;

@@ -108,7 +108,8 @@ void maker__begin(struct step_job *j)
 {
 	struct maker *m = j->m;
 
-	j->inst->instance = atomic_fetch_add(&m->w->next_instance, 1) + 1;
+	if (m->measured)
+		j->inst->instance = atomic_fetch_add(&m->w->next_instance, 1) + 1;
 	j->inst->step = j->step;
 	j->inst->creator = m->task;
 	atomic_store(&m->slot.timed_out, false);

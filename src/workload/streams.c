@@ -216,6 +216,7 @@ static int create_main(struct workload *w, unsigned i, void *arg)
 	int rc;
 
 	rc = maker__open(&m, w, i, w->o.mode);
+	m.measured = true;
 	if (!rc && h->creator_begin) {
 		m.cell = h->creator_begin(h->ctx, i, &m.task);
 		begun = true;
@@ -292,6 +293,7 @@ static int delete_main(struct workload *w, unsigned i, void *arg)
 	int rc;
 
 	rc = maker__open(&m, w, i, w->o.mode);
+	m.measured = true;
 	if (!rc && h->creator_begin) {
 		m.cell = h->creator_begin(h->ctx, i, &m.task);
 		begun = true;
