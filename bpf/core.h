@@ -85,6 +85,29 @@ static __always_inline bool task__compat(const struct task_struct *t)
 #endif
 }
 
+/* Has the current task, a user's, left user mode other than by a system call?
+ * Then its saved registers hold -1 where the call's number would be (x86-64;
+ * arm64 has the preemption count instead). */
+static __always_inline bool entered_by_interrupt(const struct task_struct *t)
+{
+#ifdef FRT_TASK_STACK
+	const void *regs;
+	s64 nr = 0;
+
+	if (!BPF_CORE_READ(t, mm))
+		return false; /* a kernel thread has not left user mode */
+	/* The stack's top is padded on some kernels: ask (5.15), or it is not (before). */
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		regs = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	else
+		regs = BPF_CORE_READ(t, stack) + FRT_TASK_STACK - sizeof(struct frt_regs);
+	bpf_probe_read_kernel(&nr, sizeof(nr), FRT_NR_ADDR(regs));
+	return nr == -1;
+#else
+	return false;
+#endif
+}
+
 /*
  * Does this run in an interrupt rather than in the task it interrupted? arm64
  * keeps the preemption count (any bit above the low 8: softirq, hardirq, NMI)
@@ -92,7 +115,8 @@ static __always_inline bool task__compat(const struct task_struct *t)
  * lets BPF find; but interrupts that hit kernel code, and softirqs, run on a
  * stack of their own (since 5.8), and a raw tracepoint's context lies on the
  * stack in use. Interrupts that hit user code run on the task's stack: those
- * are told by the task's mode. `scratch` (map memory) turns the pointer into a
+ * are told by its mode, or by
+ * entered_by_interrupt(). `scratch` (map memory) turns the pointer into a
  * number.
  */
 static __always_inline bool in_interrupt(const void *ctx, struct task_struct *t, u64 *scratch)

@@ -169,9 +169,10 @@ int frt_switch(struct bpf_raw_tracepoint_args *ctx)
 }
 
 /* Runs where the waker runs. */
-static __always_inline void woken(void *ctx, const struct task_struct *t)
+static __always_inline void woken(void *ctx, const struct task_struct *p)
 {
-	struct task_state *s = followed_task(t), *w;
+	struct task_state *s = followed_task(p), *w;
+	struct task_struct *t;
 	struct frt_cpu *c;
 	u64 now;
 
@@ -183,7 +184,9 @@ static __always_inline void woken(void *ctx, const struct task_struct *t)
 	now = bpf_ktime_get_ns();
 	s->off.waker.task = 0;
 	w = followed_here(c);
-	if (in_interrupt(ctx, current_task(), &c->scratch) || (w && w->mode == FRT_MODE_USER)) {
+	t = current_task();
+	if (in_interrupt(ctx, t, &c->scratch) ||
+	    (w ? w->mode == FRT_MODE_USER : entered_by_interrupt(t))) {
 		__builtin_memcpy(s->off.waker_comm, FRT_COMM_INTERRUPT, FRT_COMM_LEN);
 	} else {
 		bpf_get_current_comm(s->off.waker_comm, sizeof(s->off.waker_comm));

@@ -59,6 +59,11 @@ enum {
 	BPF_F_SKIP_FIELD_MASK = 255,
 };
 
+/* Which helpers the kernel has: asked for by bpf_core_enum_value_exists(). */
+enum bpf_func_id {
+	BPF_FUNC_task_pt_regs = 175,
+};
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct list_head {
@@ -80,6 +85,8 @@ struct thread_info {
 		u64 preempt_count;
 	};
 };
+
+struct pt_regs;
 
 struct seccomp {
 	int mode;
