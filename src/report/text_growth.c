@@ -136,48 +136,85 @@ static void put_predictions(struct text *t, const struct frt_stepgrowth *g)
 	}
 }
 
-/* The whole steps, for the view: growth, shape and where it leads. */
+#define PREDICTED_MAX 4 /* columns of predictions */
+
+/* Growth, shape and where it leads, step by step; every step is asked for the
+ * same predictions. */
+static size_t steps_columns(struct text *t, struct text_column *cols, size_t npredicted)
+{
+	const struct frt_prediction *v = t->p->stepgrowth[0].predicted;
+	size_t n = 0;
+
+	cols[n++] = (struct text_column){ "STEP", TEXT_LEFT, 6, 0, false };
+	cols[n++] = (struct text_column){ "Δ ms", TEXT_RIGHT, 0, 0, false };
+	cols[n++] = (struct text_column){ "±99 %", TEXT_RIGHT, 0, 0, false };
+	cols[n++] = (struct text_column){ "ns/EXISTING", TEXT_RIGHT, 0, 0, false };
+	if (has_shapes(t)) {
+		cols[n++] = (struct text_column){ "SHAPE", TEXT_LEFT, 0, 0, false };
+		cols[n++] = (struct text_column){ "MISFIT p", TEXT_RIGHT, 0, 1, false };
+	}
+	for (size_t i = 0; i < npredicted; i++) {
+		cols[n++] = (struct text_column){ text__printf(t, "ms AT %s",
+							       text__count(t, v[i].at)),
+						  TEXT_RIGHT, 0, 0, false };
+		cols[n++] = (struct text_column){ "±95 %", TEXT_RIGHT, 0, 2, false };
+	}
+	return n;
+}
+
+static void put_step_growth(struct text *t, struct text_table *tb, const struct frt_stepgrowth *g,
+			    size_t npredicted, bool *refused)
+{
+	text_table__line(tb, 0);
+	text_table__colored(tb, TEXT_BOLD, text__name(t, g->step));
+	text_table__colored(tb,
+			    g->grew	? TEXT_RED
+			    : g->shrank ? TEXT_GREEN
+					: NULL,
+			    text__ms_plus(t, g->delta_ns));
+	text_table__cell(tb, half(t, g->lo, g->hi));
+	text_table__cell(tb, slope(t, g->ns_per_existing));
+	if (has_shapes(t)) {
+		text_table__cell(tb, text__name(t, g->shape));
+		text_table__cell(tb,
+				 isfinite(g->lack_p) ? text__printf(t, "%.2f", g->lack_p) : "-");
+	}
+	for (size_t i = 0; i < npredicted && i < g->npredicted; i++) {
+		const struct frt_prediction *p = &g->predicted[i];
+
+		*refused |= p->refused;
+		text_table__cell(tb, p->refused ? "-" : text__ms(t, p->ns));
+		text_table__cell(tb, p->refused ? "-" : half(t, p->lo, p->hi));
+	}
+}
+
 static void put_steps_table(struct text *t)
 {
-	static const struct text_column cols[] = {
-		{ "STEP", TEXT_LEFT, 6, 0, false },
-		{ "Δ ms", TEXT_RIGHT, 0, 0, false },
-		{ "±99 %", TEXT_RIGHT, 0, 0, false },
-		{ "ns/EXISTING", TEXT_RIGHT, 0, 0, false },
-		{ "SHAPE", TEXT_LEFT, 0, 0, false },
-		{ "MISFIT p", TEXT_RIGHT, 0, 1, false },
-		{ "AT EXISTING", TEXT_RIGHT, 0, 0, false },
-		{ "EXPECTED", TEXT_LEFT, 20, 0, false },
-	};
-	struct text_table *tb = text_table__new(t, cols, ARRAY_SIZE(cols));
+	struct text_column cols[6 + 2 * PREDICTED_MAX];
+	size_t n, npredicted;
+	struct text_table *tb;
+	bool refused = false;
 
-	for (size_t i = 0; i < t->p->nstepgrowth; i++) {
-		const struct frt_stepgrowth *g = &t->p->stepgrowth[i];
-
-		for (size_t k = 0; k < g->npredicted || k == 0; k++) {
-			text_table__line(tb, 0);
-			text_table__cell(tb, k ? "" : text__name(t, g->step));
-			text_table__cell(tb, k ? "" : text__ms_plus(t, g->delta_ns));
-			text_table__cell(tb, k ? "" : half(t, g->lo, g->hi));
-			text_table__cell(tb, k ? "" : slope(t, g->ns_per_existing));
-			text_table__cell(tb, k ? "" : text__name(t, g->shape));
-			text_table__cell(tb, !k && isfinite(g->lack_p)
-						     ? text__printf(t, "%.2f", g->lack_p)
-						     : "");
-			if (k < g->npredicted) {
-				text_table__cell(tb, text__count(t, g->predicted[k].at));
-				text_table__cell(tb, predicted(t, &g->predicted[k]));
-			}
-		}
-	}
-	if (t->p->ngrowth && t->p->nstepgrowth) {
+	if (!t->p->nstepgrowth)
+		return;
+	npredicted = t->p->stepgrowth[0].npredicted;
+	n = npredicted > PREDICTED_MAX ? PREDICTED_MAX : npredicted;
+	if (t->p->ngrowth) {
 		text__blank(t);
 		text__heading(t, "GROWTH BY STEP", NULL);
 	}
+	tb = text_table__new(t, cols, steps_columns(t, cols, n));
+	for (size_t i = 0; i < t->p->nstepgrowth; i++)
+		put_step_growth(t, tb, &t->p->stepgrowth[i], n, &refused);
 	text_table__print(tb);
-	if (t->p->nstepgrowth && !has_shapes(t))
+	if (refused)
+		text__paragraph(t, 0, "- not predicted: beyond five times the highest level.");
+	else if (n && !has_shapes(t))
 		text__paragraph(
 			t, 0, "Two levels tell no shape: what is expected holds if it is linear.");
+	if (npredicted > n)
+		text__paragraph(t, 0,
+				text__printf(t, "(%zu more predictions: --json)", npredicted - n));
 }
 
 void text__growth(struct text *t)
