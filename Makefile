@@ -116,6 +116,18 @@ $(B)/tests/%: tests/unit/%.c $(UNIT_HELP) $(B)/libright.a $(call obj,$(wildcard 
 		$(shell $(PKG_CONFIG) --cflags --libs cmocka) $(LIBS)
 $(call obj,$(wildcard tests/unit/*.c)): ALL_CFLAGS += -Itests/unit
 
+# The tracer against the real kernel: root, BPF.
+ifneq ($(BPF),0)
+TRACE_O := $(call obj,$(filter-out src/trace/none.c,$(wildcard src/trace/*.c)))
+SYSTEM := $(patsubst tests/system/test_%.c,$(B)/tests/system_%,$(wildcard tests/system/test_*.c))
+$(B)/tests/system_%: tests/system/test_%.c $(wildcard tests/system/*.h) $(TRACE_O) $(B)/libright.a
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(TRACE_O) \
+		$(B)/libright.a $(shell $(PKG_CONFIG) --cflags --libs cmocka) $(LIBS)
+endif
+.PHONY: system
+system: $(SYSTEM)
+
 STIM := $(patsubst tests/stimuli/%.c,$(B)/stimuli/%,$(wildcard tests/stimuli/*.c))
 $(B)/stimuli/%: tests/stimuli/%.c
 	$(call say,STIM,$@)
