@@ -116,7 +116,7 @@ static unsigned char_width(const char *s, size_t *len)
 		return 1;
 	}
 	w = wcwidth(wc);
-	return w > 0 ? (unsigned)w : 0;
+	return wc == TEXT_HARD_BLANK ? 1 : w > 0 ? (unsigned)w : 0;
 }
 
 /* Bytes of the word at s, and of the unit or "%" behind a number that must not
@@ -153,7 +153,8 @@ static void put_wrapped(struct text *t, unsigned at, unsigned indent, const char
 			fputc(' ', t->f);
 			at++;
 		}
-		fwrite(s, 1, n, t->f);
+		for (size_t i = 0; i < n; i++)
+			fputc(s[i] == TEXT_HARD_BLANK ? ' ' : s[i], t->f);
 		at += width;
 		s += n;
 		begun = true;

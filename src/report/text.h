@@ -35,6 +35,10 @@ struct text {
 #define TEXT_GREEN "\033[32m"
 #define TEXT_RESET "\033[0m"
 
+/* Stands for a blank that no line is broken at. (Names cannot hold it:
+ * printable() shows control bytes as \xNN.) */
+#define TEXT_HARD_BLANK '\x1f'
+
 /* Text for a table or a line, in the report's memory; never NULL (an error
  * gives ""). */
 const char *text__printf(struct text *t, const char *fmt, ...)

@@ -19,10 +19,20 @@ static json_int_t env_number(const struct text *t, const char *key)
 	return json_is_integer(v) ? json_integer_value(v) : -1;
 }
 
-/* "a · b": the parts of a line. */
+#define PART_WHOLE 45 /* bytes of a part that is not broken over lines */
+
+/* "a · b": the parts of a line, b kept together. */
 static const char *joined(struct text *t, const char *a, const char *b)
 {
-	return !b ? a : !a ? b : text__printf(t, "%s · %s", a, b);
+	char *whole;
+
+	if (!b)
+		return a;
+	whole = arena__strdup(t->a, b);
+	for (char *c = whole; c && strlen(b) <= PART_WHOLE && *c; c++)
+		if (*c == ' ')
+			*c = TEXT_HARD_BLANK;
+	return text__printf(t, "%s%c· %s", a, TEXT_HARD_BLANK, whole ? whole : "");
 }
 
 static const char *machine_line(struct text *t)
@@ -61,7 +71,7 @@ static const char *probes_line(struct text *t)
 	if (strcmp(backend, "untraced") == 0)
 		return "untraced: walls by the clock, CPU time from rusage";
 	if (strcmp(backend, "none") == 0)
-		s = "probes: none (calls, scheduler and tasks only)";
+		s = "probes: none (calls and scheduler only)";
 	else
 		s = text__printf(t, "probes: %s %u of %u", text__name(t, backend), p->attached,
 				 p->wanted);
