@@ -228,6 +228,7 @@ static __noinline int func__send(struct frt_cpu *c, struct task_state *s, u64 no
 	c->loss[FRT_LOSS_UNPAIRED] += f->depth;
 	c->loss[FRT_LOSS_MAPS] += f->lost;
 	f->depth = f->nnodes = f->lost = f->over = 0;
+	__builtin_memset(f->hash, 0, sizeof(f->hash));
 	s->flags |= FRT_F_SEND;
 	return 0;
 }

@@ -11,22 +11,34 @@
  * when there is no room. */
 static __noinline u32 find_node(struct frt_func_state *f, const struct frt_func_node *want)
 {
-	u32 i, n = f->nnodes;
+	u64 h = want->func * 0x9e3779b1u + want->parent * 0x85ebca6bu +
+		(u32)(want->key >> 4) * 0xc2b2ae35u + want->variant;
+	u64 n = f->nnodes, i;
 
-	for (i = 0; i < FRT_FUNC_NODES; i++) {
-		struct frt_func_node *e = &f->ev.nodes[i];
+	h ^= h >> 15;
+	for (u32 try = 0; try < FRT_FUNC_TRIES; try++, h++) {
+		struct frt_func_node *e;
+		u8 *place = &f->hash[h % FRT_FUNC_HASH];
 
-		if (i >= n)
-			break;
+		i = *place;
+		if (!i) {
+			if (n >= FRT_FUNC_NODES)
+				return 0;
+			f->ev.nodes[n] = *want;
+			f->nnodes = n + 1;
+			*place = n + 1;
+			return n + 1;
+		}
+		i--;
+		keep_bounds(i);
+		if (i >= FRT_FUNC_NODES)
+			return 0;
+		e = &f->ev.nodes[i];
 		if (e->func == want->func && e->parent == want->parent &&
 		    e->variant == want->variant && e->key == want->key)
 			return i + 1;
 	}
-	if (i >= FRT_FUNC_NODES)
-		return 0;
-	f->ev.nodes[i] = *want;
-	f->nnodes = i + 1;
-	return i + 1;
+	return 0;
 }
 
 /* Already open further out? Then this one is recursion. */

@@ -17,6 +17,9 @@
 #define FRT_FUNC_STATES 1024 /* tasks inside probed functions at one time */
 #define FRT_FUNCS_MAX 8192   /* attached functions */
 
+#define FRT_FUNC_HASH 256 /* places for nodes, by what they are */
+#define FRT_FUNC_TRIES 32 /* places looked at, one after another */
+
 /* How calls of one function are told apart; by number of the function. */
 enum frt_func_split {
 	FRT_SPLIT_NONE = 0,
@@ -47,7 +50,8 @@ struct frt_func_state {
 	u32 lost; /* too deep or too many */
 	u32 over; /* entries beyond the depth that are still open */
 	struct frt_func_frame frame[FRT_FUNC_DEPTH];
-	struct frt_ev_func ev; /* nodes grow here, sent in place */
+	u8 hash[FRT_FUNC_HASH]; /* index + 1 of a node; 0: free */
+	struct frt_ev_func ev;	/* nodes grow here, sent in place */
 };
 
 FRT_MAP struct {
@@ -95,6 +99,7 @@ static __always_inline struct frt_func_state *func__new(struct task_state *s)
 		return NULL;
 	s->func = i;
 	f->depth = f->nnodes = f->lost = f->over = 0;
+	__builtin_memset(f->hash, 0, sizeof(f->hash));
 	return f;
 }
 
