@@ -23,10 +23,9 @@ static void put_action(struct text *t, struct text_table *tb, const char *step,
 	text_table__line(tb, 0);
 	text_table__colored(tb, TEXT_BOLD, step);
 	text_table__cell(tb, text__name(t, a->action));
-	text_table__cell(tb, text__count(t, last ? last->n : 0));
-	if (!one_level(t)) {
+	text_table__cell(tb, last && last->n ? text__count(t, last->n) : "-");
+	if (!one_level(t))
 		text_table__cell(tb, text__ms(t, before));
-	}
 	text_table__cell(tb, text__ms(t, now));
 	if (!one_level(t))
 		text_table__cell(tb, text__ms_plus(t, now - before));
@@ -198,11 +197,14 @@ static void put_frame(struct text *t, struct text_table *tb, size_t parent,
 	text_table__cell(tb, text__ms(t, last ? last->self_ns : 0));
 }
 
+#define FRAMES_MAX 15 /* of an action: they come with the most first */
+
 static size_t put_frames(struct text *t, struct text_table *tb, const struct frt_steprow *s,
 			 const struct frt_action *a)
 {
 	const struct frt_action *first = text__action(text__step(t->first, s->step), a->action);
-	size_t line;
+	bool more = false;
+	size_t line, n = 0;
 
 	if (!a->nframes && (!first || !first->nframes))
 		return 0;
@@ -210,11 +212,28 @@ static size_t put_frames(struct text *t, struct text_table *tb, const struct frt
 	text_table__colored(
 		tb, TEXT_BOLD,
 		text__printf(t, "%s: %s", text__name(t, s->step), text__name(t, a->action)));
-	for (size_t i = 0; i < a->nframes; i++)
-		put_frame(t, tb, line, find_frame(first, a->frames[i].frame), &a->frames[i]);
-	for (size_t i = 0; first && i < first->nframes; i++)
-		if (!find_frame(a, first->frames[i].frame))
-			put_frame(t, tb, line, &first->frames[i], NULL);
+	for (size_t i = 0; i < a->nframes; i++) {
+		const struct frt_frame *f = &a->frames[i];
+
+		/* what no sample fell into is never left out */
+		if (n < FRAMES_MAX || strcmp(f->frame, "[not sampled]") == 0) {
+			put_frame(t, tb, line, find_frame(first, f->frame), f);
+			n++;
+		} else {
+			more = true;
+		}
+	}
+	for (size_t i = 0; first && i < first->nframes && !more; i++) {
+		more = n >= FRAMES_MAX;
+		if (more || find_frame(a, first->frames[i].frame))
+			continue;
+		put_frame(t, tb, line, &first->frames[i], NULL);
+		n++;
+	}
+	if (more) {
+		text_table__line(tb, line);
+		text_table__colored(tb, TEXT_DIM, "(more: --json)");
+	}
 	return 1;
 }
 
