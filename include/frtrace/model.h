@@ -50,7 +50,7 @@ struct frt_wait {
  * measured; per step instance. */
 struct frt_frame {
 	const char *frame; /* "[not sampled]" for what no sample fell into */
-	uint64_t samples;
+	uint64_t samples;  /* with it on the stack, leaf or not */
 	double self_ns, total_ns;
 };
 
@@ -144,12 +144,14 @@ struct frt_prediction {
 
 /* A partition of the growth of the router's wall, first to last level. */
 struct frt_growthrow {
-	const char *step, *action, *where; /* NULL action and where: the row "rest" */
+	/* NULL action and where: the row "rest". step may be "gap". where NULL: all of the
+	 * action's kind; "[other frames]", "[not probed]": what the rows above leave of it. */
+	const char *step, *action, *where;
 	enum frt_kind kind;
 	bool sampled;
 	uint64_t n;	/* samples, or routers at the last level */
 	double delta_ns, lo, hi; /* per router; 99 % */
-	double share;	/* of the growth of the router; 0..1 */
+	double share;	/* of the growth of the router; 0..1; NAN when that is no growth */
 	double ns_per_existing;
 	const char *shape; /* unknown constant linear superlinear sublinear */
 	double fit_a, fit_b; /* a + b * existing */
