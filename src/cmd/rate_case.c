@@ -347,12 +347,19 @@ static int measure_over_time(struct rate_run *r)
 
 static void name_cause(struct rate_run *r)
 {
-	const char *error = workload__error(r->w);
-	bool named = strstr(error, "the limit is ") != NULL;
+	static const char mark[] = "the limit is ";
+	const char *error = workload__error(r->w), *name = NULL;
+	char limit[96];
 
 	r->err[0] = '\0';
-	if (!named)
-		workload__preflight(r->w, r->c.filled + ROOM_FOR, r->err, sizeof(r->err));
+	if (workload__preflight(r->w, r->c.filled + ROOM_FOR, r->err, sizeof(r->err)))
+		name = strstr(r->err, mark);
+	if (name) {
+		name += strlen(mark);
+		snprintf(limit, sizeof(limit), "%s%.*s", mark, (int)strcspn(name, ":"), name);
+		if (strstr(error, limit)) /* the call that failed has named it already */
+			r->err[0] = '\0';
+	}
 	snprintf(r->cause, sizeof(r->cause), "%s%s%s", error, *r->err ? "; " : "", r->err);
 }
 

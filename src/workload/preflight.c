@@ -99,6 +99,64 @@ static bool ask_tasks(struct workload *w, const struct need *n, uint64_t *need, 
 	return pids > 0;
 }
 
+/* The room below pids.max of a directory and of those above it, if any is less
+ * than *left. */
+static bool least_room(char *dir, size_t mount_len, uint64_t *left)
+{
+	bool found = false;
+
+	for (;;) {
+		char path[600];
+		int64_t max, used;
+		char *slash;
+
+		snprintf(path, sizeof(path), "%s/pids.max", dir);
+		max = read_number(path); /* "max" is none */
+		snprintf(path, sizeof(path), "%s/pids.current", dir);
+		used = read_number(path);
+		if (max >= 0 && used >= 0 && (uint64_t)(max > used ? max - used : 0) < *left) {
+			*left = (uint64_t)(max > used ? max - used : 0);
+			found = true;
+		}
+		slash = strrchr(dir, '/');
+		if (!slash || (size_t)(slash - dir) < mount_len)
+			return found;
+		*slash = '\0';
+	}
+}
+
+/* Lines of /proc/self/cgroup are "0::/path" (v2) or "8:pids:/path" (v1). */
+static bool ask_cgroup_tasks(struct workload *w, const struct need *n, uint64_t *need,
+			     uint64_t *have)
+{
+	static const struct {
+		const char *controller, *mount;
+	} trees[] = { { "::", "/sys/fs/cgroup" },
+		      { "::", "/sys/fs/cgroup/unified" },
+		      { ":pids:", "/sys/fs/cgroup/pids" } };
+	char *text = read_file("/proc/self/cgroup", NULL);
+	bool found = false;
+
+	(void)n;
+	*need = w->o.streams * 3u + 8; /* a command, a prefix and its child each */
+	*have = UINT64_MAX;
+	for (size_t i = 0; text && i < ARRAY_SIZE(trees); i++) {
+		const char *line = strstr(text, trees[i].controller);
+		char dir[500];
+
+		if (!line)
+			continue;
+		line += strlen(trees[i].controller);
+		snprintf(dir, sizeof(dir), "%s%.*s", trees[i].mount, (int)strcspn(line, "\n"),
+			 line);
+		if (dir[strlen(dir) - 1] == '/')
+			dir[strlen(dir) - 1] = '\0';
+		found |= least_room(dir, strlen(trees[i].mount), have);
+	}
+	free(text);
+	return found;
+}
+
 static bool ask_ifindex(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
 {
 	(void)w;
@@ -143,6 +201,8 @@ static const struct check checks[] = {
 	  " namespaces", 1 },
 	{ "kernel.pid_max or kernel.threads-max", "use fewer streams, or raise it", ask_tasks,
 	  " tasks", 1 },
+	{ "pids.max of the cgroup", "raise it, or use fewer streams", ask_cgroup_tasks, " tasks",
+	  1 },
 	{ "interface indexes", "ask for fewer routers", ask_ifindex, "", 1 },
 	{ "inodes of " WL_RUN_DIR, "ask for fewer routers, or remount it with more", ask_inodes,
 	  " inodes", 1 },

@@ -183,6 +183,39 @@ for mode in script lean; do
 	that "a limit midway, $mode: and kept" '.rows | length >= 2 and .[-1].cut_short and .[0].n == 10' midway.json
 done
 
+# The same with tasks, in a control group of our own.
+group=
+for root in /sys/fs/cgroup/pids /sys/fs/cgroup; do
+	group=$root/frtest-$$
+	mkdir "$group" 2>/dev/null || { group=; continue; }
+	[ ! -e "$group/pids.max" ] || break
+	rmdir "$group"
+	group=
+done
+if [ -n "$group" ]; then
+	# shellcheck disable=SC2094 # two files
+	bash -c 'echo $$ >"$1/cgroup.procs" && exec "$2" rate --quiet -o pids.frt --settle 0 --to 400 --every 10' \
+		- "$group" "$FRTRACE" >out 2>err </dev/null &
+	pid=$!
+	for ((i = 0; i < 500; i++)); do
+		[ "$(find /run/netns -name 'bar-*' 2>/dev/null | wc -l)" -lt 15 ] || break
+		sleep 0.02
+	done
+	echo 1 >"$group/pids.max"
+	wait $pid
+	check "no more tasks midway: status 1" test $? -eq 1
+	check "no more tasks midway: the limit's name and value" grep -Eq 'there are 0 tasks; the limit is pids.max of the cgroup' err
+	"$FRTRACE" report --json pids.frt >pids.json 2>>err
+	that "no more tasks midway: the rows so far are kept" '.rows | length >= 2 and .[0].n == 10' pids.json
+	for ((i = 0; i < 50; i++)); do
+		rmdir "$group" 2>/dev/null && break
+		sleep 0.1
+	done
+	nothing_left "no more tasks midway"
+else
+	skip "no more tasks midway" "no control group with pids can be made here"
+fi
+
 # Interrupted: 130, a record, a clean system.
 env --default-signal=INT "$FRTRACE" rate --quiet -o int.frt --settle 0 --to 1000 --every 10 >out 2>err </dev/null &
 pid=$!
