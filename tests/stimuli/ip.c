@@ -198,9 +198,9 @@ static void do_wait(struct job *j)
 {
 	struct sigaction sa = { .sa_handler = on_signal }, old;
 	struct itimerval it = { .it_value = { 0, (suseconds_t)(j->ns / 1000) } };
-	uint64_t began;
+	uint64_t began, delay;
+	int status, fd = open_delay();
 	pid_t pid;
-	int status;
 
 	sigaction(SIGALRM, &sa, &old);
 	pid = do_fork();
@@ -209,11 +209,14 @@ static void do_wait(struct job *j)
 			pause();
 	}
 	usleep(300); /* until it pauses: otherwise its start is what we wait beside */
+	delay = run_delay(fd);
 	began = mono_ns();
 	setitimer(ITIMER_REAL, &it, NULL);
 	if (wait4(pid, &status, 0, NULL) >= 0 || errno != EINTR)
 		die("wait4 was not interrupted");
 	j->t->blocked += mono_ns() - began;
+	j->t->blocked -= run_delay(fd) - delay;
+	close(fd);
 	kill(pid, SIGKILL);
 	wait_for(pid, NULL);
 	sigaction(SIGALRM, &old, NULL);
@@ -229,6 +232,26 @@ static void pin(int cpu, cpu_set_t *old)
 	sched_setaffinity(0, sizeof(one), &one);
 }
 
+static pid_t start_burner(void)
+{
+	pid_t pid = do_fork();
+
+	if (!pid)
+		for (;;)
+			burn_user(1000000);
+	return pid;
+}
+
+/* Ends it without ever sleeping: a wait that its death ends would make its whole
+ * life the step's. */
+static void end_burner(pid_t pid, const cpu_set_t *cpus, struct rusage *ru)
+{
+	sched_setaffinity(0, sizeof(*cpus), cpus);
+	kill(pid, SIGKILL);
+	while (!wait4(pid, NULL, WNOHANG, ru))
+		sched_yield();
+}
+
 /* Sleeps while another task of the same step burns on the same CPU, so that the
  * timer's interrupt finds that one running: it is not the waker. */
 static void do_irq_sleep(struct job *j)
@@ -237,26 +260,9 @@ static void do_irq_sleep(struct job *j)
 	pid_t pid;
 
 	pin(sched_getcpu(), &old);
-	pid = do_fork();
-	if (!pid) {
-		for (;;)
-			burn_user(1000000);
-	}
+	pid = start_burner();
 	do_sleep(j);
-	kill(pid, SIGKILL);
-	wait_for(pid, NULL);
-	sched_setaffinity(0, sizeof(old), &old);
-}
-
-static uint64_t run_delay(void)
-{
-	unsigned long long cpu = 0, delay = 0;
-	FILE *f = fopen("/proc/thread-self/schedstat", "re");
-
-	if (!f || fscanf(f, "%llu %llu", &cpu, &delay) != 2)
-		die("/proc/thread-self/schedstat");
-	fclose(f);
-	return delay;
+	end_burner(pid, &old, NULL);
 }
 
 /* Works while another task of the step wants the same CPU: half of the wall is
@@ -266,21 +272,17 @@ static void do_runq(struct job *j)
 	struct rusage ru;
 	cpu_set_t old;
 	uint64_t delay;
+	int fd = open_delay();
 	pid_t pid;
 
 	pin(sched_getcpu(), &old);
-	pid = do_fork();
-	if (!pid) {
-		for (;;)
-			burn_user(1000000);
-	}
-	delay = run_delay();
+	pid = start_burner();
+	delay = run_delay(fd);
 	j->t->user += burn_user(j->ns);
-	j->t->runq += run_delay() - delay;
-	kill(pid, SIGKILL);
-	wait_for(pid, &ru);
+	j->t->runq += run_delay(fd) - delay;
+	close(fd);
+	end_burner(pid, &old, &ru);
 	j->t->parallel += rusage_ns(&ru);
-	sched_setaffinity(0, sizeof(old), &old);
 }
 
 static void *thread_body(void *arg)
@@ -299,7 +301,8 @@ static void do_thread(struct job *j)
 }
 
 /* The child burns, wakes its parent through a pipe and burns on; the parent
- * meanwhile sleeps. Wall: the first burn and the sleep; parallel: the second. */
+ * meanwhile sleeps, and once more until the child is gone. Wall: the first burn
+ * and the sleeps; parallel: the second. */
 static void do_overlap(struct job *j)
 {
 	int p[2];
@@ -321,13 +324,15 @@ static void do_overlap(struct job *j)
 	j->t->blocked += sleep_ns(j->ns);
 	close(p[0]);
 	close(p[1]);
-	wait_for(pid, NULL);
+	while (!waitpid(pid, NULL, WNOHANG))
+		j->t->blocked += sleep_ns(1000000);
 }
 
 /* A grandchild goes on when the step is long over: in no wall. It must let go
  * of the descriptors it shares with whoever reads the command's output. */
 static void do_daemon(struct job *j)
 {
+	uint64_t spent = 0;
 	pid_t pid = do_fork();
 
 	if (!pid) {
@@ -335,7 +340,8 @@ static void do_daemon(struct job *j)
 			for (int fd = 0; fd < 64; fd++)
 				close(fd);
 			setsid();
-			burn_user(j->ns);
+			while (spent < j->ns)
+				spent += burn_user(250000);
 		}
 		_exit(0);
 	}

@@ -27,7 +27,11 @@ def part_rules:
 	   | ([.frames[].self_ns] | add) as $sum
 	   | select(($sum - .kernel_ns | abs) > 5)
 	   | "\(.action): frames \($sum) of kernel \(.kernel_ns)"),
-	  (.actions[] | select(.n < 1) | "\(.action): n \(.n)");
+	  # code outside calls is no call: it has time, but nothing to count
+	  (.actions[] | select(.n < 1 and .action != "user code") | "\(.action): n \(.n)"),
+	  (.user_ns as $user | ([.actions[].user_ns] | add // 0) as $sum
+	   | select(($sum - $user | abs) > 50 + $user / 1000)
+	   | "actions have user \($sum) of the step's \($user)");
 
 # The row of the router is its steps and the creator's time between them.
 def router_rule:
