@@ -4,6 +4,8 @@
 
 #include "util/util.h"
 
+#include <frtrace/steps.h>
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 #define EXPLAIN_MAX 8
 /* Below this share of the step's difference a row explains nothing. */
 #define EXPLAIN_SHARE 0.02
+#define CONTROL_STEP frt_steps[FRT_STEP_CONTROL].name
 #define GROWTH_P 0.99 /* design: growth rows use 99 % */
 
 static const struct frt_levelrow *find_level(const struct frt_profile *p, uint32_t asked,
@@ -436,6 +439,29 @@ static int explain_all(struct compare *c, size_t first_step_row)
 	return rc;
 }
 
+/* A control step that differs says that the machine does, not only the kernel. */
+static int note_control(struct compare *c, size_t first_step_row)
+{
+	int rc = 0;
+
+	for (size_t r = first_step_row; r < c->nrows && !rc; r++)
+		for (size_t i = 0; i < c->ncolumns && !rc; i++) {
+			const struct compare_row *row = &c->row[r];
+			const struct compare_cell *cell = &row->cell[i];
+
+			if (row->section == COMPARE_STEPS && strcmp(row->step, CONTROL_STEP) == 0 &&
+			    (cell->verdict == COMPARE_SLOWER || cell->verdict == COMPARE_FASTER))
+				rc = compare__note(
+					c, true,
+					"%s: the control step is %s too at %.0f (%.2f times %s): "
+					"part of every difference there is the machine's",
+					c->column[i].letter, compare__verdicts[cell->verdict],
+					row->x0, cell->ratio.at,
+					c->column[c->column[i].base].letter);
+		}
+	return rc;
+}
+
 /* Names of the steps any profile has at this level, in the order of the first. */
 static int step_names(const struct compare *c, uint32_t level, const char ***out, size_t *n)
 {
@@ -498,6 +524,8 @@ static int compare_levels(struct compare *c, const uint32_t *level, size_t nleve
 			"compared; take the same --at");
 	if (!rc)
 		rc = explain_all(c, first);
+	if (!rc)
+		rc = note_control(c, first);
 	free(step);
 	return rc;
 }

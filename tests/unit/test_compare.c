@@ -489,6 +489,28 @@ static void test_profiles(void **state)
 	free_levels(lb, 3);
 }
 
+/* When the control step differs, the machine does; said where it cannot be missed. */
+static void test_control(void **state)
+{
+	struct frt_levelrow la = level_of(0, 1, 5e6, 20e6), lb = level_of(0, 1, 6e6, 24e6);
+	struct frt_profile pa = { .mode = "script", .complete = true, .levels = &la, .nlevels = 1 };
+	struct frt_profile pb = { .mode = "script", .complete = true, .levels = &lb, .nlevels = 1 };
+	struct compare_input in[] = { { .path = "a", .profile = &pa },
+				      { .path = "b", .profile = &pb } };
+	struct compare *c = compare(in, 2);
+
+	(void)state;
+	assert_int_equal(c->nloud, 0);
+	compare__free(c);
+	la.steps[0].step = lb.steps[0].step = "true";
+	c = compare(in, 2);
+	assert_true(
+		has_line(c->loud, c->nloud, "the control step is slower too at 0 (1.20 times A)"));
+	compare__free(c);
+	free_levels(&la, 1);
+	free_levels(&lb, 1);
+}
+
 /* Columns a terminal needs for a line of UTF-8. */
 static size_t columns(const char *s, size_t len)
 {
@@ -657,6 +679,7 @@ int main(void)
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_modes),
 		cmocka_unit_test(test_profiles),
+		cmocka_unit_test(test_control),
 		cmocka_unit_test(test_text_and_json),
 		cmocka_unit_test(test_csv_round_trip),
 		cmocka_unit_test(test_csv_cut_short),
