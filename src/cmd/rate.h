@@ -51,7 +51,7 @@ struct rate_run {
 	struct workload_hooks inner; /* the session's */
 	struct workload *w;	     /* the case's */
 	struct rate_case c;
-	uint32_t levels; /* ids given */
+	uint32_t levels;		     /* ids given */
 	uint32_t last_router, last_instance; /* highest numbers, over all cases */
 	char kernel[65], machine[65];
 	uint32_t cpus;
