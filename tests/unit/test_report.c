@@ -222,6 +222,41 @@ static void test_same_everywhere(void **state)
 	profile__free(p);
 }
 
+/* Long lists are cut and say so; what was not sampled stays. */
+static void test_long_lists(void **state)
+{
+	struct frt_profile *p = sample__traced();
+	struct frt_action *a = &p->levels[1].steps[0].actions[0];
+	struct frt_frame frames[40];
+	struct frt_wait waits[40];
+	char names[40][16], *text;
+	size_t n;
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		snprintf(names[i], sizeof(names[i]), "name_%02d", i);
+		frames[i] = (struct frt_frame){ names[i], 1, 1e6, 1e6 };
+		waits[i] = (struct frt_wait){ .class = names[i], .n = 1, .ns = 6e9 };
+	}
+	frames[39].frame = "[not sampled]";
+	a->frames = frames;
+	a->waits = waits;
+	a->nframes = a->nwaits = 40;
+	text = print(p, "functions", 100, false, &n);
+	assert_non_null(strstr(text, "name_14"));
+	assert_null(strstr(text, "name_15"));
+	assert_non_null(strstr(text, "(more: --json)"));
+	assert_non_null(strstr(text, "[not sampled]                       1"));
+	free(text);
+	text = print(p, NULL, 100, false, &n);
+	assert_non_null(strstr(text, "(39 more: --view waits)"));
+	free(text);
+	text = print(p, "waits", 100, false, &n);
+	assert_non_null(strstr(text, "name_39"));
+	free(text);
+	profile__free(p);
+}
+
 static void test_errors(void **state)
 {
 	struct frt_profile *p = sample__traced();
@@ -373,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_golden_json),
 		cmocka_unit_test(test_width),
 		cmocka_unit_test(test_same_everywhere),
+		cmocka_unit_test(test_long_lists),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_json_schema),
 		cmocka_unit_test(test_json_unknown_is_null),
