@@ -229,7 +229,7 @@ static void test_long_lists(void **state)
 	struct frt_action *a = &p->levels[1].steps[0].actions[0];
 	struct frt_frame frames[40];
 	struct frt_wait waits[40];
-	char names[40][16], *text;
+	char names[40][24], *text;
 	size_t n;
 
 	(void)state;
