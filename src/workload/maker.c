@@ -126,29 +126,34 @@ int maker__step(struct maker *m, const struct router_name *n, enum frt_step step
 	return (step == FRT_STEP_CONTROL ? &mode_script : m->mode)->step(&j);
 }
 
-/* After its steps: is there a namespace behind the name? An `ip` that says 0 and
- * does nothing is found here. */
+/* After its steps: is everything there? An `ip` that says 0 and does nothing is
+ * found here. */
 static int check_made(struct maker *m, const struct router_name *n, struct wrouter *wr)
 {
 	char path[sizeof(WL_RUN_DIR) + 48], line[256];
+	const char *said = script__first_line(m, line, sizeof(line)), *missing = NULL;
 	int index[2] = { 0, 0 };
 	struct statfs fs;
 	struct stat st;
 	int rc;
 
 	run_path(path, sizeof(path), n->ns);
-	if (stat(path, &st) || statfs(path, &fs) || fs.f_type != NSFS_MAGIC) {
-		const char *said = script__first_line(m, line, sizeof(line));
-
+	if (stat(path, &st) || statfs(path, &fs) || fs.f_type != NSFS_MAGIC)
 		return wl__fail(
 			m->w, -ENODEV,
 			"%s: no namespace there after `%s netns add` had succeeded%s%s; is it "
 			"iproute2's `ip`?",
 			path, m->w->tools.ip, *said ? "; the last command printed: " : "", said);
-	}
-	wr->ino = st.st_ino;
 	for (int i = 0; i < 2; i++)
-		wl__link_exists(m->w, n->link[i], &index[i]);
+		if (!wl__link_exists(m->w, n->link[i], &index[i]))
+			missing = n->link[i];
+	if (missing)
+		return wl__fail(m->w, -ENODEV,
+				"%s: no such link after `%s link add` had succeeded%s%s; is it "
+				"iproute2's `ip`?",
+				missing, m->w->tools.ip,
+				*said ? "; the last command printed: " : "", said);
+	wr->ino = st.st_ino;
 	rc = ledger__have(&m->w->ledger, n->ns, st.st_dev, st.st_ino, index);
 	return rc ? wl__fail(m->w, rc, "%s: %s", m->w->ledger.path, strerror(-rc)) : 0;
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define TICK_MS 500
+#define DRAIN_AFTER_NS 200000000u
 #define DRAIN_MS 2		    /* while a late command prints without end */
 #define GRACE_NS 2000000000ull	    /* from the kill to giving up */
 #define STOP_GRACE_NS 2000000000ull /* for the step that runs when stop is asked for */
@@ -172,7 +173,7 @@ static bool look(struct workload *w, struct slot *s, uint64_t now, uint64_t stop
 	if (now < since)
 		return false;
 	/* a command that prints more than a pipe holds must not wait for us */
-	if (now - since > 1000000000u && s->out_fd >= 0)
+	if (now - since > DRAIN_AFTER_NS && s->out_fd >= 0)
 		more = script__drain(s) >= sizeof(s->out);
 	late = limit && now - since > limit;
 	if (late || (stop_at && now - stop_at > STOP_GRACE_NS && since < stop_at))

@@ -65,13 +65,14 @@ static void fails(void)
 	       WORDS("badip netns add bar-", "status 7", "no \\x1b[31mway"));
 	bad_ip(FRT_WORK_SCRIPT, "exit 3", -EIO, 10, WORDS("status 3", "no reason"));
 	/* in the third command, with much made already */
-	bad_ip(FRT_WORK_SCRIPT, "case $5 in sysctl) echo gone wrong; exit 2;; esac; exec ip \"$@\"",
+	bad_ip(FRT_WORK_SCRIPT, "case $4 in sysctl) echo gone wrong; exit 2;; esac; exec ip \"$@\"",
 	       -EIO, 10, WORDS("sysctl -w net.ipv4.ip_forward=1", "status 2", "gone wrong"));
 	bad_ip(FRT_WORK_BATCH, "echo no batch >&2; exit 9", -EIO, 10,
 	       WORDS("-batch", "status 9", "no batch"));
 	/* a real one that fails in the middle of a batch */
-	bad_ip(FRT_WORK_BATCH, "sed -u 's/veth/vethx/' | exec ip \"$@\"", -EIO, 10,
-	       WORDS("link add ro-", "Unknown device type"));
+	bad_ip(FRT_WORK_BATCH,
+	       "case $1 in -*) sed -u 's/veth/vethx/' | exec ip \"$@\";; *) exec ip \"$@\";; esac",
+	       -EIO, 10, WORDS("link add ro-", "type veth", "arguments"));
 }
 
 static void killed(void)
@@ -107,17 +108,20 @@ static void nonsense(void)
 	       10, WORDS("no namespace"));
 	bad_ip(FRT_WORK_BATCH, "head -c 3000000 /dev/urandom >&2; exit 0", -EIO, 10,
 	       WORDS("-batch", "status 0"));
+	/* everything but the links */
+	bad_ip(FRT_WORK_SCRIPT, "[ $1 = link ] && [ $2 = add ] && exit 0; exec ip \"$@\"", -ENODEV,
+	       10, WORDS("no such link", "go-"));
 	/* a file, but no namespace */
-	bad_ip(FRT_WORK_SCRIPT, "[ $2 = add ] && : > /run/netns/$3; exit 0", -ENODEV, 10,
+	bad_ip(FRT_WORK_SCRIPT, "[ $1$2 = netnsadd ] && : > /run/netns/$3; exit 0", -ENODEV, 10,
 	       WORDS("no namespace"));
 }
 
 static void clash(void)
 {
 	/* the name is taken between our look and the command */
-	bad_ip(FRT_WORK_SCRIPT, "[ $2 = add ] && ip \"$@\"; exec ip \"$@\"", -EIO, 10,
+	bad_ip(FRT_WORK_SCRIPT, "[ $1$2 = netnsadd ] && ip \"$@\"; exec ip \"$@\"", -EIO, 10,
 	       WORDS("netns add", "File exists"));
-	bad_ip(FRT_WORK_SCRIPT, "[ $2 = add ] && : > /run/netns/$3; exec ip \"$@\"", -EIO, 10,
+	bad_ip(FRT_WORK_SCRIPT, "[ $1$2 = netnsadd ] && : > /run/netns/$3; exec ip \"$@\"", -EIO, 10,
 	       WORDS("File exists"));
 	/* a link of that name */
 	bad_ip(FRT_WORK_SCRIPT, "[ $2 = add ] && [ $1 = link ] && ip \"$@\"; exec ip \"$@\"", -EIO,

@@ -78,15 +78,17 @@ static void kill_run(pid_t pid)
 		FAIL("the run had ended by itself, status %x", (unsigned)status);
 }
 
-/* Twenty times in each mode, at moments spread over a run's whole life. */
+/* At moments spread over a run's whole life; FRT_LONG=1: four times as many. */
 static void kill_nine(void)
 {
+	const char *is_long = getenv("FRT_LONG");
+	bool many = is_long && strcmp(is_long, "0");
 	char *before, *said;
 
 	foreign_things();
 	before = wlt_snapshot();
 	srandom((unsigned)time(NULL));
-	for (unsigned i = 0; i < 80; i++) {
+	for (unsigned i = 0; i < (many ? 80 : 20); i++) {
 		enum frt_workmode mode = modes[i % 4];
 		useconds_t at = (useconds_t)(random() % 350000);
 		char when[64];

@@ -65,8 +65,8 @@ int wlt_run(const char *fmt, ...)
 char *wlt_snapshot(void)
 {
 	return wlt_output(
-		"ip -o link | sed 's/@.*//; s/^[0-9]*: //; s/:.*//' | sort;"
-		"find /run -mindepth 1 ! -path '/run/[ab]' -printf '%%p %%y %%m\\n' | sort;"
+		"ip -o link 2>/dev/null | sed 's/@.*//; s/^[0-9]*: //; s/:.*//' | sort;"
+		"find /run -mindepth 1 ! -path '/run/[ab]' ! -path '/run/mount*' -printf '%%p %%y %%m\\n' | sort;"
 		"sed 's/^[0-9]* [0-9]* //; s/:[0-9]* / /g' /proc/self/mountinfo | sort");
 }
 
