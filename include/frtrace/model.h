@@ -122,6 +122,7 @@ struct frt_levelrow {
 	bool again;
 	uint64_t existing, existing_end;
 	uint32_t routers, warmup, noisy; /* noisy: routers with stolen time */
+	uint32_t sampled_apart; /* of routers: made under sampling, in no figure but the rate */
 	double rate_per_s;
 	int64_t memory_per_router; /* bytes; INT64_MIN unknown */
 	int64_t slab_per_router;

@@ -471,6 +471,24 @@ static void account_router(struct collect *c, size_t i)
 		account_gaps(c, r);
 }
 
+/* Of a router made under sampling, where others were not: its samples only. */
+static void sample_router(struct collect *c, const struct router *r)
+{
+	for (size_t k = 0; k < r->nsteps && !c->err; k++) {
+		const struct frt_stepinst *s = r->step[k];
+
+		if (s->t1 <= s->t0)
+			continue;
+		begin_row(c, s->step < FRT_STEPS ? (enum row)s->step : ROW_FOREIGN);
+		if (!c->err)
+			c->err = wall__assemble(&c->ix, s->t0, s->t1, s->creator, s->instance,
+						&c->wall);
+		for (size_t i = 0; i < c->wall.n && !c->err; i++)
+			if (c->wall.v[i].kind == SEG_CPU)
+				add_samples(c, &c->wall.v[i]);
+	}
+}
+
 /* The router's row: the sum of its creation steps and gaps. */
 static void fill_router_row(const struct level *lv, struct frt_steprow *out)
 {
@@ -550,6 +568,9 @@ int account__fill(struct analysis *an)
 		for (size_t i = 0; i < c.lv->nrouters && !c.err; i++)
 			if (c.lv->router[i].traced)
 				account_router(&c, i);
+		for (size_t i = 0; i < c.lv->nsampled && !c.err; i++)
+			if (c.lv->sampled[i].traced)
+				sample_router(&c, &c.lv->sampled[i]);
 		if (!c.err)
 			c.err = finish_level(&c, c.lv);
 	}

@@ -79,9 +79,8 @@ static size_t first_step_of(const struct analysis *an, uint32_t router)
 	return lo;
 }
 
-static void take_router(const struct analysis *an, struct level *lv, const struct frt_router *r)
+static void take_router(const struct analysis *an, struct router *out, const struct frt_router *r)
 {
-	struct router *out = &lv->router[lv->nrouters++];
 	size_t i = first_step_of(an, r->id);
 
 	out->r = r;
@@ -105,23 +104,34 @@ static bool counts(const struct frt_router *r, bool tracer)
 	return !tracer || !(r->flags & FRT_ROUTER_UNTRACED);
 }
 
+/* Sampling costs time: where some routers were made without it, walls, actions
+ * and waits come from those alone, and from the others only their samples. */
 static int take_level(struct analysis *an, struct level *lv, const struct frt_router **r, size_t n)
 {
-	bool tracer = false;
+	bool tracer = false, plain = false;
 	double sum = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (counts(r[i], true))
 			tracer = true;
+	for (size_t i = 0; i < n; i++)
+		if (counts(r[i], tracer) && !(r[i]->flags & FRT_ROUTER_SAMPLED))
+			plain = true;
 	lv->router = arena__alloc(an->arena, (n + 1) * sizeof(*lv->router));
-	if (!lv->router)
+	lv->sampled = arena__alloc(an->arena, (n + 1) * sizeof(*lv->sampled));
+	if (!lv->router || !lv->sampled)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		if (!counts(r[i], tracer))
 			continue;
-		take_router(an, lv, r[i]);
+		if (plain && r[i]->flags & FRT_ROUTER_SAMPLED) {
+			take_router(an, &lv->sampled[lv->nsampled++], r[i]);
+			continue;
+		}
+		take_router(an, &lv->router[lv->nrouters], r[i]);
 		sum += (double)r[i]->existing;
-		lv->traced = lv->traced || lv->router[lv->nrouters - 1].traced;
+		lv->traced = lv->traced || lv->router[lv->nrouters].traced;
+		lv->nrouters++;
 	}
 	lv->existing = sum > 0 ? sum / (double)lv->nrouters : (double)lv->l->existing;
 	return 0;

@@ -58,8 +58,10 @@ struct cell {
 struct level {
 	const struct frt_level *l;
 	struct frt_levelrow *out;
-	struct router *router;
+	struct router *router; /* those that figures come from */
 	size_t nrouters;
+	struct router *sampled; /* those that only samples come from */
+	size_t nsampled;
 	double existing;	/* mean over its routers */
 	double *wall[ROWS];	/* ns per router; NAN where a router lacks the step */
 	bool has[ROWS], traced; /* traced: some of its routers are */

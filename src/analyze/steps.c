@@ -153,7 +153,8 @@ static int fill_level(struct analysis *an, struct level *lv)
 				      .again = l->again,
 				      .existing = l->existing,
 				      .existing_end = l->existing_end,
-				      .routers = (uint32_t)lv->nrouters,
+				      .routers = (uint32_t)(lv->nrouters + lv->nsampled),
+				      .sampled_apart = (uint32_t)lv->nsampled,
 				      .warmup = l->warmup,
 				      .memory_per_router = INT64_MIN,
 				      .slab_per_router = INT64_MIN,
@@ -165,7 +166,10 @@ static int fill_level(struct analysis *an, struct level *lv)
 	for (size_t i = 0; i < lv->nrouters; i++)
 		if (lv->router[i].r->flags & FRT_ROUTER_STOLEN)
 			out->noisy++;
-	out->rate_per_s = l->t1 > l->t0 ? (double)lv->nrouters / seconds : NAN;
+	for (size_t i = 0; i < lv->nsampled; i++)
+		if (lv->sampled[i].r->flags & FRT_ROUTER_STOLEN)
+			out->noisy++;
+	out->rate_per_s = l->t1 > l->t0 ? (double)(lv->nrouters + lv->nsampled) / seconds : NAN;
 	out->steal = l->cpu_ns ? (double)l->steal_ns / (double)l->cpu_ns : NAN;
 	if (l->filled) {
 		out->memory_per_router = bytes_per_router(l->fill_mem_kb, l->filled);

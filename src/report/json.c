@@ -272,6 +272,7 @@ static json_t *level(struct out *j, const struct frt_levelrow *l)
 	set(j, o, "run", count(l->run));
 	set(j, o, "streams", count(l->streams));
 	set(j, o, "routers", count(l->routers));
+	set(j, o, "sampled_apart", count(l->sampled_apart));
 	set(j, o, "warmup", count(l->warmup));
 	set(j, o, "noisy_routers", count(l->noisy));
 	set(j, o, "rate_per_s", real(l->rate_per_s));

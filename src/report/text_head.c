@@ -120,6 +120,8 @@ static const char *work_line(struct text *t)
 	if (!l)
 		return "no level was measured to its end";
 	s = text__printf(t, "%u router%s per level", l->routers, l->routers == 1 ? "" : "s");
+	if (l->sampled_apart)
+		s = text__printf(t, "%s, %u of them only for samples", s, l->sampled_apart);
 	if (l->warmup)
 		s = text__printf(t, "%s after %u to warm up", s, l->warmup);
 	s = text__printf(t, "%s, %s mode", s, text__name(t, t->p->mode));

@@ -97,7 +97,7 @@ static void put_ratio(struct text *t, struct text_table *tb, const struct frt_le
 	text_table__colored(tb, growth_color(g),
 			    isfinite(g->ratio) ? text__printf(t, "%.2f", g->ratio) : "-");
 	if (!isfinite(g->ratio_lo))
-		text_table__cell(tb, "n < 5");
+		text_table__cell(tb, s->n < 5 ? "n < 5" : "no bounds");
 	else if (s->control ? g->lo <= 0 && g->hi >= 0 : !g->grew && !g->shrank)
 		text_table__colored(tb, TEXT_DIM, "no change");
 	else

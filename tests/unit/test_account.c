@@ -333,9 +333,9 @@ static void frames(void **state)
 		assert_true(s->in_kernel);
 		assert_string_equal(s->tip, "kernel");
 		assert_string_equal(s->frames[0], "copy_mnt_ns");
-		assert_true(s->n == 4 ? s->ns == 514 : s->ns == 129 || s->ns == 128);
+		assert_true(s->n == 4 ? s->ns == 343 || s->ns == 342 : s->ns == 86 || s->ns == 85);
 	}
-	assert_int_equal(sum, 900);
+	assert_int_equal(sum, 600); /* measured in the two routers without sampling */
 	a = action_of(r, "other calls");
 	assert_int_equal(a->frames[0].samples, 1);
 	assert_string_equal(a->frames[0].frame, "copy_mnt_ns");
