@@ -144,7 +144,7 @@ static int curve__rows_of_points(struct rate_curve *c, struct arena *arena)
 	for (size_t i = 1; i < c->npoints; i++) {
 		const struct rate_point *p = &c->points[i];
 
-		if (p->count == prev->count || p->t_ns <= prev->t_ns)
+		if (p->count <= prev->count || p->t_ns <= prev->t_ns)
 			continue; /* nothing made: its time belongs to the next row */
 		row__fill(&c->rows[c->nrows++], prev->count, p->count, p->count - prev->count,
 			  p->t_ns - prev->t_ns);
@@ -160,7 +160,7 @@ double rate__time_to(const struct rate_curve *c, double count)
 
 		if ((double)q->count < count)
 			continue;
-		if (q->count == p->count)
+		if ((double)p->count >= count)
 			return p->t_ns;
 		return p->t_ns + (q->t_ns - p->t_ns) * (count - (double)p->count) /
 					 (double)(q->count - p->count);
@@ -274,6 +274,9 @@ static int curve__finish(struct rate_curve *c, struct rate *r, const struct frt_
 	return 0;
 }
 
+/* More cases than anybody measures; their keys are compared one by one. */
+#define CASES_MAX 1000
+
 /* Every key of the trail once, in the order it came. */
 static int collect_keys(const struct frt_trail *t, struct key **keys, size_t *nkeys)
 {
@@ -288,6 +291,8 @@ static int collect_keys(const struct frt_trail *t, struct key **keys, size_t *nk
 			j++;
 		if (j < *nkeys)
 			continue;
+		if (*nkeys == CASES_MAX)
+			return -E2BIG;
 		if (grow(keys, *nkeys, &cap, sizeof(**keys)))
 			return -ENOMEM;
 		(*keys)[(*nkeys)++] = k;
@@ -311,7 +316,13 @@ static int curve__from_trail(struct rate_curve *c, const struct key *k, const st
 		const struct frt_raterow *row = &t->rate.v[i];
 		struct key rk = row_key(row);
 
-		if (same_key(&rk, k) && row->n && row->elapsed_ns)
+		if (!same_key(&rk, k))
+			continue;
+		/* rows that do not follow one another were not written by us */
+		if (!row->n || !row->elapsed_ns || row->from >= row->to ||
+		    (c->nrows && row->from < c->rows[c->nrows - 1].to))
+			c->refused++;
+		else
 			rate__row(row, &c->rows[c->nrows++]);
 	}
 	for (size_t i = 0; i < t->point.n; i++) {
@@ -322,6 +333,11 @@ static int curve__from_trail(struct rate_curve *c, const struct key *k, const st
 			continue;
 		if (!c->npoints && p->t_ns)
 			c->npoints++; /* the clean start: nothing at 0, which is what it holds */
+		if (c->npoints && ((double)p->t_ns < c->points[c->npoints - 1].t_ns ||
+				   p->count < c->points[c->npoints - 1].count)) {
+			c->refused++;
+			continue;
+		}
 		c->points[c->npoints++] = (struct rate_point){ (double)p->t_ns, p->count };
 		if (p->reached)
 			c->reached_ns = (double)p->t_ns;

@@ -69,6 +69,7 @@ struct rate_curve {
 	bool sampled;
 	struct rate_row *rows;
 	size_t nrows;
+	size_t refused;	     /* rows and readings of the record that make no sense */
 	bool rows_of_points; /* rows go from reading to reading: their edges are nobody's choice */
 	struct rate_point *points; /* ascending, the first at 0 */
 	size_t npoints;
@@ -102,7 +103,8 @@ struct rate {
 
 /* From a record. predict: existing counts, npredict at most RATE_PREDICT_MAX.
  * profile, when not NULL, is the same trail's and gives the accounting of
- * traced rows. 0 or -ENOMEM; -ENODATA: no rate rows and no readings. */
+ * traced rows. 0 or -ENOMEM; -ENODATA: no rate rows and no readings; -E2BIG:
+ * more than 1,000 cases. */
 int analyze__rate(const struct frt_trail *t, const struct frt_profile *profile,
 		  const uint64_t *predict, size_t npredict, struct rate **out);
 

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* A table of rates is small; whatever is larger is something else. */
-#define TABLE_MAX (64u << 20)
+#define TABLE_MAX (4u << 20)
 
 enum { OPT_JSON = 256, OPT_PREDICT };
 

@@ -357,6 +357,11 @@ int report__rate_summary(FILE *f, const struct rate *r, const struct compare *si
 		rc = report__fits(f, curves, names, r->ncurves, o);
 	free(curves);
 	free(names);
+	for (size_t i = 0; i < r->ncurves && !rc; i++)
+		if (r->curves[i].refused)
+			fprintf(f,
+				"\n%s: %zu rows or readings of the record make no sense and were left out.\n",
+				r->curves[i].label, r->curves[i].refused);
 	if (!rc && r->cause)
 		fprintf(f, "\nEnded early: %s\n", r->cause);
 	if (!rc && !r->complete)
