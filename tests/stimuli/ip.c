@@ -95,8 +95,18 @@ static void write_log(const struct job *j)
 	close(fd);
 }
 
+/* Ahead of everything else on the machine, or as everybody. What is not allowed
+ * is no error: the truth is measured, not assumed. */
+static void go_ahead(bool ahead)
+{
+	struct sched_param p = { .sched_priority = ahead };
+
+	sched_setscheduler(0, ahead ? SCHED_FIFO : SCHED_OTHER, &p);
+}
+
 static void become_ip(struct job *j)
 {
+	go_ahead(false);
 	j->argv[0] = j->ip;
 	execv(j->ip, j->argv);
 	die(j->ip);
@@ -232,13 +242,16 @@ static void pin(int cpu, cpu_set_t *old)
 	sched_setaffinity(0, sizeof(one), &one);
 }
 
+/* A child that wants the CPU all the time, as everybody. */
 static pid_t start_burner(void)
 {
 	pid_t pid = do_fork();
 
-	if (!pid)
+	if (!pid) {
+		go_ahead(false);
 		for (;;)
 			burn_user(1000000);
+	}
 	return pid;
 }
 
@@ -246,6 +259,7 @@ static pid_t start_burner(void)
  * life the step's. */
 static void end_burner(pid_t pid, const cpu_set_t *cpus, struct rusage *ru)
 {
+	go_ahead(false);
 	sched_setaffinity(0, sizeof(*cpus), cpus);
 	kill(pid, SIGKILL);
 	while (!wait4(pid, NULL, WNOHANG, ru))
@@ -275,6 +289,7 @@ static void do_runq(struct job *j)
 	int fd = open_delay();
 	pid_t pid;
 
+	go_ahead(false);
 	pin(sched_getcpu(), &old);
 	pid = start_burner();
 	delay = run_delay(fd);
@@ -337,6 +352,7 @@ static void do_daemon(struct job *j)
 
 	if (!pid) {
 		if (!do_fork()) {
+			go_ahead(false);
 			for (int fd = 0; fd < 64; fd++)
 				close(fd);
 			setsid();
@@ -631,6 +647,7 @@ int main(int argc, char **argv)
 	j.t = mmap(NULL, sizeof(*j.t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (j.t == MAP_FAILED)
 		die("mmap");
+	go_ahead(true);
 	k->run(&j);
 	write_log(&j);
 	become_ip(&j);

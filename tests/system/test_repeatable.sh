@@ -7,6 +7,7 @@
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 isolate "$@"
+ahead
 
 routers=40
 [ "$LONG" = 0 ] || routers=200

@@ -7,6 +7,7 @@
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 isolate "$@"
+ahead
 need_tools sudo script
 routers=12
 
