@@ -245,7 +245,7 @@ static int write_gzip(FILE *out, const uint8_t *data, size_t size)
 {
 	uint8_t buf[65536];
 	z_stream z = { 0 };
-	int rc;
+	int rc = Z_OK;
 
 	if (deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
