@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Side by side: which column is compared with which, what the intervals allow
- * to be said, and the tables as text, JSON and CSV. */
+/* Side by side: which column is compared with which, and what the intervals
+ * allow to be said. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,17 +10,10 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/compare.h"
-#include "report/compare.h"
-#include "report/rate.h"
-
-#ifndef FRT_DATA
-#define FRT_DATA "data"
-#endif
+#include "rate_tables.h"
 
 #define assert_near(is, should, tolerance)                                           \
 	do {                                                                         \
@@ -29,65 +22,13 @@
 			fail_msg("%s is %.12g, should be %.12g", #is, is_, should_); \
 	} while (0)
 
-static char err[512];
-
-static struct rate *rate_of_text(const char *text, size_t len)
-{
-	struct csv_table t;
-	struct rate *r;
-
-	if (csv__parse(text, len, "t.csv", &t, err, sizeof(err)))
-		fail_msg("%s", err);
-	assert_int_equal(analyze__rate_table(&t, NULL, 0, &r), 0);
-	csv__free(&t);
-	return r;
-}
-
-static struct rate *rate_of_file(const char *path)
-{
-	static char text[65536];
-	FILE *f = fopen(path, "r");
-	size_t n;
-
-	assert_non_null(f);
-	n = fread(text, 1, sizeof(text), f);
-	fclose(f);
-	return rate_of_text(text, n);
-}
-
-static const struct compare_row *find(const struct compare *c, const char *key)
-{
-	for (size_t i = 0; i < c->nrows; i++)
-		if (strcmp(c->row[i].key, key) == 0)
-			return &c->row[i];
-	fail_msg("no row %s", key);
-	return NULL;
-}
-
-static bool has_line(const char **v, size_t n, const char *piece)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strstr(v[i], piece))
-			return true;
-	return false;
-}
-
-static struct compare *compare(const struct compare_input *in, size_t n)
-{
-	struct compare *c;
-
-	if (analyze__compare(in, n, &c, err, sizeof(err)))
-		fail_msg("%s", err);
-	return c;
-}
-
 static void test_2014(void **state)
 {
-	struct rate *rates = rate_of_file(FRT_DATA "/rates-2014.csv");
-	struct rate *streams = rate_of_file(FRT_DATA "/streams-2014.csv");
+	struct rate *rates = rate_of_file(RATES_2014);
+	struct rate *streams = rate_of_file(STREAMS_2014);
 	struct compare_input in[] = { { .path = "r", .rate = rates },
 				      { .path = "s", .rate = streams } };
-	struct compare *c = compare(in, 2);
+	struct compare *c = compare_inputs(in, 2);
 	const struct compare_row *row;
 
 	(void)state;
@@ -103,7 +44,7 @@ static void test_2014(void **state)
 	assert_string_equal(c->column[5].differs, "8 streams, not 4");
 	assert_true(has_line(c->loud, c->nloud, "8 streams, not 4"));
 	assert_true(has_line(c->notes, c->nnotes, "n = 1"));
-	row = find(c, "rate/0-250");
+	row = find_row(c, "rate/0-250");
 	assert_near(row->cell[0].value, 7.58, 1e-12);
 	assert_near(row->cell[1].ratio.at, 5.56 / 7.58, 1e-12);
 	assert_near(row->cell[2].ratio.at, 2.55 / 7.58, 1e-12);
@@ -111,21 +52,21 @@ static void test_2014(void **state)
 	assert_true(isnan(row->cell[1].ratio.lo));
 	assert_int_equal(row->cell[1].verdict, COMPARE_UNKNOWN);
 	assert_true(isnan(row->cell[3].value));
-	assert_near(find(c, "rate/3750-4000")->cell[2].ratio.at, 1.87 / 3.01, 1e-12);
-	row = find(c, "count/300s");
+	assert_near(find_row(c, "rate/3750-4000")->cell[2].ratio.at, 1.87 / 3.01, 1e-12);
+	row = find_row(c, "count/300s");
 	assert_near(row->cell[3].value, 2808, 0);
 	assert_near(row->cell[4].ratio.at, 2999 / 2808., 1e-12);
 	assert_true(isnan(row->cell[5].value));
 	/* 4004 is what all five reached: 468 s against 556 s */
-	row = find(c, "reached/4004");
+	row = find_row(c, "reached/4004");
 	assert_near(row->cell[3].value, 556e9, 1);
 	assert_near(row->cell[4].ratio.at, 468 / 556., 1e-9);
 	/* worked out in test_rate.c */
-	row = find(c, "fit/a");
+	row = find_row(c, "fit/a");
 	assert_near(row->cell[0].value, 118264205.4, 0.1);
 	assert_near(row->cell[1].ratio.at, 152.6618048115 / 118.2642053687, 1e-9);
 	assert_int_equal(row->cell[1].verdict, COMPARE_SLOWER);
-	row = find(c, "fit/b");
+	row = find_row(c, "fit/b");
 	assert_near(row->cell[2].ratio.at, 41.4717689517 / 51.8586993510, 1e-9);
 	/* another workload gets a ratio, but no verdict */
 	assert_false(isnan(row->cell[5].ratio.lo));
@@ -146,18 +87,18 @@ static void test_rows_of_other_sizes(void **state)
 		    *b = rate_of_text(coarse, strlen(coarse));
 	struct rate *o = rate_of_text(odd, strlen(odd));
 	struct compare_input in[] = { { .path = "a", .rate = a }, { .path = "b", .rate = b } };
-	struct compare *c = compare(in, 2);
-	const struct compare_row *row = find(c, "rate/0-500");
+	struct compare *c = compare_inputs(in, 2);
+	const struct compare_row *row = find_row(c, "rate/0-500");
 
 	(void)state;
 	assert_near(row->cell[0].value, 8 / 3., 1e-12);
 	assert_near(row->cell[1].ratio.at, 3 / 8., 1e-12);
 	assert_int_equal(row->cell[0].n, 500);
-	row = find(c, "rate/1000-1500"); /* only one goes so far */
+	row = find_row(c, "rate/1000-1500"); /* only one goes so far */
 	assert_true(isnan(row->cell[0].value) && row->cell[1].value == 1);
 	compare__free(c);
 	in[1].rate = o;
-	c = compare(in, 2);
+	c = compare_inputs(in, 2);
 	assert_true(has_line(c->loud, c->nloud, "no row of rates is common"));
 	compare__free(c);
 	rate__free(a);
@@ -167,6 +108,7 @@ static void test_rows_of_other_sizes(void **state)
 
 static void test_nothing_to_compare(void **state)
 {
+	char err[512];
 	static const char one[] = "from,to,a\n0,250,4\n";
 	static const char over_time[] = "Time,a\n0,0\n30,100\n";
 	struct rate *a = rate_of_text(one, strlen(one));
@@ -181,36 +123,6 @@ static void test_nothing_to_compare(void **state)
 	assert_null(c);
 	rate__free(a);
 	rate__free(b);
-}
-
-/* 100 routers of 10 ms with a known spread: walls alternate 10 ± s. */
-static struct frt_raterow live_row(uint32_t mode, uint32_t run, double mean_us, double s_us)
-{
-	return (struct frt_raterow){
-		.from = 0,
-		.to = 100,
-		.streams = 1,
-		.mode = mode,
-		.run = run,
-		.n = 100,
-		.elapsed_ns = (uint64_t)(mean_us * 1e3) * 100,
-		.add_ns = (uint64_t)(mean_us * 1e3) * 100,
-		.wall_sq_us2 = (uint64_t)(100 * (mean_us * mean_us + s_us * s_us)),
-		.wall_lag_us2 = (uint64_t)(99 * mean_us * mean_us),
-		.wall_ends_us = (uint64_t)(2 * mean_us),
-	};
-}
-
-static struct rate *rate_of_rows(struct frt_raterow *rows, size_t n)
-{
-	struct frt_trail t = { .header = json_pack("{s:{s:s,s:i}}", "environment", "kernel", "6.1",
-						   "cpus", 2),
-			       .rate = { rows, n, n } };
-	struct rate *r;
-
-	assert_int_equal(analyze__rate(&t, NULL, NULL, 0, &r), 0);
-	json_decref(t.header);
-	return r;
 }
 
 /*
@@ -230,8 +142,8 @@ static void test_live_rates(void **state)
 	struct compare_input in[] = { { .path = "a", .rate = r[0] },
 				      { .path = "b", .rate = r[1] },
 				      { .path = "c", .rate = r[2] } };
-	struct compare *c = compare(in, 3);
-	const struct compare_row *row = find(c, "rate/0-100");
+	struct compare *c = compare_inputs(in, 3);
+	const struct compare_row *row = find_row(c, "rate/0-100");
 
 	(void)state;
 	assert_near(row->cell[1].ratio.at, 10 / 11., 1e-9);
@@ -260,13 +172,13 @@ static void test_runs(void **state)
 	}
 	ra = rate_of_rows(a, 5);
 	rb = rate_of_rows(b, 5);
-	c = compare((struct compare_input[]){ { .path = "a", .rate = ra },
-					      { .path = "b", .rate = rb } },
-		    2);
+	c = compare_inputs((struct compare_input[]){ { .path = "a", .rate = ra },
+						     { .path = "b", .rate = rb } },
+			   2);
 	assert_int_equal(c->ncolumns, 2);
 	assert_int_equal(c->column[1].runs, 5);
 	assert_true(c->column[1].over_runs);
-	row = find(c, "rate/0-100");
+	row = find_row(c, "rate/0-100");
 	assert_int_equal(row->cell[1].n, 500);
 	assert_int_equal(row->cell[1].verdict, COMPARE_UNKNOWN);
 	assert_true(row->cell[1].ratio.hi - row->cell[1].ratio.lo > 0.15);
@@ -274,14 +186,14 @@ static void test_runs(void **state)
 	rate__free(rb);
 	/* three runs: their mean, with the spread within them, and a line saying so */
 	rb = rate_of_rows(b, 3);
-	c = compare((struct compare_input[]){ { .path = "a", .rate = ra },
-					      { .path = "b", .rate = rb } },
-		    2);
+	c = compare_inputs((struct compare_input[]){ { .path = "a", .rate = ra },
+						     { .path = "b", .rate = rb } },
+			   2);
 	assert_false(c->column[1].over_runs);
 	assert_true(has_line(c->notes, c->nnotes, "B is 3 runs"));
 	/* pooled as costs: 9, 9.5, 10 ms */
-	assert_near(find(c, "rate/0-100")->cell[1].value, 1000 / 9.5, 1e-6);
-	assert_int_equal(find(c, "rate/0-100")->cell[1].verdict, COMPARE_FASTER);
+	assert_near(find_row(c, "rate/0-100")->cell[1].value, 1000 / 9.5, 1e-6);
+	assert_int_equal(find_row(c, "rate/0-100")->cell[1].verdict, COMPARE_FASTER);
 	compare__free(c);
 	rate__free(ra);
 	rate__free(rb);
@@ -298,20 +210,20 @@ static void test_modes(void **state)
 	json_t *with = json_pack("{s:s}", "sudo", "doas"), *without = json_object();
 	struct compare_input in[] = { { .path = "a", .rate = ra, .options = without },
 				      { .path = "b", .rate = rb, .options = without } };
-	struct compare *c = compare(in, 2);
+	struct compare *c = compare_inputs(in, 2);
 
 	(void)state;
 	assert_string_equal(c->column[1].differs, "mode lean, not script");
 	assert_int_equal(c->column[2].base, 1);
 	assert_null(c->column[2].differs);
-	assert_int_equal(find(c, "rate/0-100")->cell[1].verdict, COMPARE_UNKNOWN);
-	assert_int_equal(find(c, "rate/0-100")->cell[2].verdict, COMPARE_SLOWER);
+	assert_int_equal(find_row(c, "rate/0-100")->cell[1].verdict, COMPARE_UNKNOWN);
+	assert_int_equal(find_row(c, "rate/0-100")->cell[2].verdict, COMPARE_SLOWER);
 	assert_int_equal(c->nloud, 1);
 	compare__free(c);
 	in[1].options = with;
-	c = compare(in, 2);
+	c = compare_inputs(in, 2);
 	assert_string_equal(c->column[2].differs, "--sudo 'doas', not ''");
-	assert_int_equal(find(c, "rate/0-100")->cell[2].verdict, COMPARE_UNKNOWN);
+	assert_int_equal(find_row(c, "rate/0-100")->cell[2].verdict, COMPARE_UNKNOWN);
 	compare__free(c);
 	json_decref(with);
 	json_decref(without);
@@ -436,44 +348,44 @@ static void test_profiles(void **state)
 	gb[0].delta_ns = 6e6;
 	gb[0].lo = 5.8e6;
 	gb[0].hi = 6.2e6;
-	c = compare(in, 2);
-	row = find(c, "step/exec@0");
+	c = compare_inputs(in, 2);
+	row = find_row(c, "step/exec@0");
 	assert_near(row->cell[1].ratio.at, 1, 1e-12);
 	assert_int_equal(row->cell[1].verdict, COMPARE_SAME);
-	row = find(c, "step/exec@4000");
+	row = find_row(c, "step/exec@4000");
 	assert_near(row->cell[1].ratio.at, 1.6, 1e-12);
 	assert_int_equal(row->cell[1].verdict, COMPARE_SLOWER);
 	assert_near(row->cell[1].diff.at, 6e6, 1e-3);
 	/* Welch on 20 and 20 values of ± 0.1 ms: s² = 20/19 · 0.01, of the difference
 	 * 2 s² / 20, 38 degrees of freedom, t = 2.024394: ± 0.06568 ms */
 	assert_near((row->cell[1].diff.hi - row->cell[1].diff.lo) / 2e6, 0.065682, 1e-5);
-	row = find(c, "growth/exec");
+	row = find_row(c, "growth/exec");
 	assert_near(row->cell[0].value, 5e6, 1e-3);
 	assert_near(row->cell[1].diff.at, 6e6, 1e-3);
 	assert_int_equal(row->cell[1].verdict, COMPARE_SLOWER);
 	/* a growth row's variance comes back from its 99 % interval: of equal n the
 	 * difference's half width is √(0.1² + 0.2²) up to the degrees of freedom */
-	row = find(c, "where/exec/unshare(NEWNS)/kernel/copy_tree");
+	row = find_row(c, "where/exec/unshare(NEWNS)/kernel/copy_tree");
 	assert_near(row->cell[1].diff.at, 5e6, 1e-3);
 	assert_near((row->cell[1].diff.hi - row->cell[1].diff.lo) / 2e6, 0.2236, 0.02);
 	assert_int_equal(row->cell[1].verdict, COMPARE_SLOWER);
 	/* what is a row there and below 1 % here is not 0 here */
-	row = find(c, "where/exec/exit/blocked/rcu:expedited");
+	row = find_row(c, "where/exec/exit/blocked/rcu:expedited");
 	assert_true(isnan(row->cell[0].value) && isnan(row->cell[1].diff.at));
 	assert_int_equal(row->cell[1].verdict, COMPARE_UNKNOWN);
 	/* explained: kernel time of unshare by 5.6 of 6 ms, copy_tree by 5, put by 0.6 */
-	row = find(c, "action/exec@4000/unshare(NEWNS)/kernel#B");
+	row = find_row(c, "action/exec@4000/unshare(NEWNS)/kernel#B");
 	assert_near(row->cell[1].share, 5.6 / 6, 1e-9);
-	row = find(c, "function/exec@4000/copy_tree#B");
+	row = find_row(c, "function/exec@4000/copy_tree#B");
 	assert_near(row->cell[1].diff.at, 5e6, 1e-3);
 	assert_near(row->cell[1].share, 5 / 6., 1e-9);
-	assert_near(find(c, "function/exec@4000/put_mnt_ns#B")->cell[1].share, 0.1, 1e-9);
+	assert_near(find_row(c, "function/exec@4000/put_mnt_ns#B")->cell[1].share, 0.1, 1e-9);
 	assert_true(has_line(c->notes, c->nnotes, "traced by kprobe, B by fentry"));
 	assert_int_equal(c->nloud, 0);
 	compare__free(c);
 
 	pb.nlevels = 3; /* to 8000: its growth is another one */
-	c = compare(in, 2);
+	c = compare_inputs(in, 2);
 	assert_true(has_line(c->loud, c->nloud, "take the same --at"));
 	for (size_t i = 0; i < c->nrows; i++)
 		assert_int_not_equal(c->row[i].section, COMPARE_WHERE);
@@ -481,9 +393,9 @@ static void test_profiles(void **state)
 
 	pb.mode = "exact";
 	pb.nlevels = 2;
-	c = compare(in, 2);
+	c = compare_inputs(in, 2);
 	assert_true(has_line(c->loud, c->nloud, "mode exact, not script"));
-	assert_int_equal(find(c, "step/exec@4000")->cell[1].verdict, COMPARE_UNKNOWN);
+	assert_int_equal(find_row(c, "step/exec@4000")->cell[1].verdict, COMPARE_UNKNOWN);
 	compare__free(c);
 	free_levels(la, 2);
 	free_levels(lb, 3);
@@ -497,176 +409,18 @@ static void test_control(void **state)
 	struct frt_profile pb = { .mode = "script", .complete = true, .levels = &lb, .nlevels = 1 };
 	struct compare_input in[] = { { .path = "a", .profile = &pa },
 				      { .path = "b", .profile = &pb } };
-	struct compare *c = compare(in, 2);
+	struct compare *c = compare_inputs(in, 2);
 
 	(void)state;
 	assert_int_equal(c->nloud, 0);
 	compare__free(c);
 	la.steps[0].step = lb.steps[0].step = "true";
-	c = compare(in, 2);
+	c = compare_inputs(in, 2);
 	assert_true(
 		has_line(c->loud, c->nloud, "the control step is slower too at 0 (1.20 times A)"));
 	compare__free(c);
 	free_levels(&la, 1);
 	free_levels(&lb, 1);
-}
-
-/* Columns a terminal needs for a line of UTF-8. */
-static size_t columns(const char *s, size_t len)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < len; i++)
-		n += ((unsigned char)s[i] & 0xc0) != 0x80;
-	return n;
-}
-
-static void test_text_and_json(void **state)
-{
-	struct rate *rates = rate_of_file(FRT_DATA "/rates-2014.csv");
-	struct rate *streams = rate_of_file(FRT_DATA "/streams-2014.csv");
-	struct compare_input in[] = { { .path = "r", .rate = rates },
-				      { .path = "s", .rate = streams } };
-	struct compare *c = compare(in, 2);
-	struct report_opts o = { .width = 100 };
-	json_t *j = report__compare_json(c), *row;
-	char *text = NULL;
-	size_t size = 0, i;
-	FILE *f = open_memstream(&text, &size);
-
-	(void)state;
-	assert_int_equal(report__compare_text(f, c, &o), 0);
-	fclose(f);
-	for (const char *p = text; *p;) {
-		size_t len = strcspn(p, "\n");
-
-		if (columns(p, len) > 100)
-			fail_msg("%zu columns: %.*s", columns(p, len), (int)len, p);
-		p += len + (p[len] != '\0');
-	}
-	assert_non_null(strstr(text, "0–250"));
-	assert_null(strchr(text, '\x1b')); /* no colour was asked for */
-	assert_string_equal(json_string_value(json_object_get(j, "schema")), "frtrace-compare/1");
-	assert_string_equal(json_string_value(json_object_get(j, "base")), "r");
-	assert_int_equal(json_array_size(json_object_get(j, "files")), 2);
-	/* two columns of rates against the first, four of counts: one row each */
-	assert_true(json_array_size(json_object_get(j, "rows")) >= 2 * 16);
-	json_array_foreach(json_object_get(j, "rows"), i, row)
-	{
-		const char *verdict = json_string_value(json_object_get(row, "verdict"));
-
-		assert_int_equal(json_array_size(json_object_get(row, "values")), 8);
-		assert_non_null(json_object_get(row, "ratio"));
-		assert_true(!strcmp(verdict, "unknown") || !strcmp(verdict, "same") ||
-			    !strcmp(verdict, "slower") || !strcmp(verdict, "faster"));
-	}
-	json_decref(j);
-	free(text);
-	compare__free(c);
-	rate__free(rates);
-	rate__free(streams);
-}
-
-/* What is written in a layout reads back as what it was. */
-static void csv_round_trip(const char *path, const char *head)
-{
-	struct rate *a = rate_of_file(path), *b;
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
-
-	assert_int_equal(report__rate_csv(f, a), 0);
-	fclose(f);
-	assert_int_equal(strncmp(text, head, strlen(head)), 0);
-	assert_null(strchr(text, '#'));
-	b = rate_of_text(text, size);
-	assert_int_equal(a->ncurves, b->ncurves);
-	for (size_t i = 0; i < a->ncurves; i++) {
-		const struct rate_curve *x = &a->curves[i], *y = &b->curves[i];
-
-		assert_string_equal(x->label, y->label);
-		assert_int_equal(x->nrows, y->nrows);
-		assert_int_equal(x->npoints, y->npoints);
-		for (size_t k = 0; k < x->nrows; k++)
-			assert_near(x->rows[k].rate, y->rows[k].rate, 1e-9);
-		for (size_t k = 0; k < x->npoints; k++)
-			assert_int_equal(x->points[k].count, y->points[k].count);
-	}
-	free(text);
-	rate__free(a);
-	rate__free(b);
-}
-
-static void test_csv_round_trip(void **state)
-{
-	(void)state;
-	csv_round_trip(FRT_DATA "/rates-2014.csv",
-		       "from,to,3.5.0-44+,3.12.9,3.13.0\n0,250,7.580,5.560,");
-	csv_round_trip(FRT_DATA "/streams-2014.csv", "Time,3.5.0-44+ 4streams,");
-}
-
-/* A row that was cut short stands in a table of one curve, but not beside the
- * whole row of another, which it would overlap. */
-static void test_csv_cut_short(void **state)
-{
-	struct frt_raterow rows[] = { live_row(FRT_WORK_SCRIPT, 1, 10000, 10),
-				      live_row(FRT_WORK_LEAN, 1, 1000, 10) };
-	struct rate *r;
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f;
-
-	(void)state;
-	rows[1].to = 40;
-	rows[1].n = 40;
-	rows[1].elapsed_ns = 40000000;
-	rows[1].failed = 1;
-	r = rate_of_rows(rows, 2);
-	f = open_memstream(&text, &size);
-	assert_int_equal(report__rate_csv(f, r), 0);
-	fclose(f);
-	assert_string_equal(text, "from,to,6.1 script,6.1 lean\n0,100,100.000,\n");
-	free(text);
-	rate__free(r);
-	r = rate_of_rows(&rows[1], 1);
-	f = open_memstream(&text, &size);
-	assert_int_equal(report__rate_csv(f, r), 0);
-	fclose(f);
-	assert_string_equal(text, "from,to,6.1 lean\n0,40,1000.000\n");
-	free(text);
-	rate__free(r);
-}
-
-static void test_rate_text_and_json(void **state)
-{
-	struct frt_raterow rows[] = { live_row(FRT_WORK_SCRIPT, 1, 10000, 10),
-				      live_row(FRT_WORK_LEAN, 1, 1000, 10) };
-	struct rate *r = rate_of_rows(rows, 2);
-	struct compare_input in = { .path = "", .rate = r };
-	struct compare *c = compare(&in, 1);
-	struct report_opts o = { .width = 100 };
-	json_t *j = report__rate_json(r), *row;
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
-
-	(void)state;
-	assert_int_equal(report__rate_text(f, r, c, &o), 0);
-	fclose(f);
-	assert_non_null(strstr(text, "6.1 lean"));
-	assert_non_null(strstr(text, "ROUTERS/s"));
-	assert_string_equal(json_string_value(json_object_get(j, "schema")), "frtrace-rate/1");
-	row = json_array_get(json_object_get(j, "rows"), 1);
-	assert_int_equal(json_integer_value(json_object_get(row, "n")), 100);
-	assert_int_equal(json_integer_value(json_object_get(row, "elapsed_ns")), 100000000);
-	assert_near(json_number_value(json_object_get(row, "rate_per_s")), 1000, 1e-6);
-	assert_string_equal(json_string_value(json_object_get(row, "mode")), "lean");
-	assert_true(json_is_null(json_object_get(json_object_get(row, "steps"), "veth")));
-	assert_true(json_is_null(json_object_get(j, "fit"))); /* one row has none */
-	json_decref(j);
-	free(text);
-	compare__free(c);
-	rate__free(r);
 }
 
 int main(void)
@@ -680,10 +434,6 @@ int main(void)
 		cmocka_unit_test(test_modes),
 		cmocka_unit_test(test_profiles),
 		cmocka_unit_test(test_control),
-		cmocka_unit_test(test_text_and_json),
-		cmocka_unit_test(test_csv_round_trip),
-		cmocka_unit_test(test_csv_cut_short),
-		cmocka_unit_test(test_rate_text_and_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
