@@ -125,9 +125,9 @@ $(B)/tests/system_%: tests/system/test_%.c $(wildcard tests/system/*.h) $(TRACE_
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(TRACE_O) \
 		$(B)/libright.a $(shell $(PKG_CONFIG) --cflags --libs cmocka) $(LIBS)
 endif
-# The workload's system tests (root): one program, run by tests/system/run.
-SYSTEM += $(B)/tests/system_workload
-$(B)/tests/system_workload: $(wildcard tests/system/workload/*.c tests/system/workload/*.h) \
+# The workload's system tests (root): one program, run by test_workload.sh.
+SYSTEM += $(B)/tests/workload
+$(B)/tests/workload: $(wildcard tests/system/workload/*.c tests/system/workload/*.h) \
 		$(call obj,$(wildcard src/workload/*.c)) $(B)/libright.a
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $@ \

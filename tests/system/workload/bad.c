@@ -121,8 +121,8 @@ static void clash(void)
 	/* the name is taken between our look and the command */
 	bad_ip(FRT_WORK_SCRIPT, "[ $1$2 = netnsadd ] && ip \"$@\"; exec ip \"$@\"", -EIO, 10,
 	       WORDS("netns add", "File exists"));
-	bad_ip(FRT_WORK_SCRIPT, "[ $1$2 = netnsadd ] && : > /run/netns/$3; exec ip \"$@\"", -EIO, 10,
-	       WORDS("File exists"));
+	bad_ip(FRT_WORK_SCRIPT, "[ $1$2 = netnsadd ] && : > /run/netns/$3; exec ip \"$@\"", -EIO,
+	       10, WORDS("File exists"));
 	/* a link of that name */
 	bad_ip(FRT_WORK_SCRIPT, "[ $2 = add ] && [ $1 = link ] && ip \"$@\"; exec ip \"$@\"", -EIO,
 	       10, WORDS("link add ro-", "File exists"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* system_workload [NAME…]: all tests, or those named. One line a case: `ok
+/* workload [NAME…]: all tests, or those named. One line a case: `ok
  * NAME`, `not ok NAME`, `skip NAME: reason`; what a case says goes before it. */
 #include "wlt.h"
 
