@@ -261,26 +261,44 @@ static void frame_of(const struct frt_growthrow *g, char *dst, size_t size)
 		snprintf(dst, size, name[0] == '[' || !g->sampled ? "%s" : "%s_[k]", name);
 }
 
-static void write_where(FILE *out, const struct frt_growthrow *g)
+static bool has_graph(const struct frt_profile *p, const char *step)
+{
+	for (size_t i = 0; i < p->nlevels; i++) {
+		const struct frt_steprow *s = step_of(&p->levels[i], step);
+
+		if (s && (s->nstacks || step_has_functions(s)))
+			return true;
+	}
+	return false;
+}
+
+/* A link to the graph, for steps that have one (the gap between steps has none). */
+static void write_where(FILE *out, const struct frt_profile *p, const struct frt_growthrow *g)
 {
 	bool off = g->kind == FRT_KIND_BLOCKED || g->kind == FRT_KIND_RUNQ;
 	char frame[EMIT_NAME_MAX + 16], name[EMIT_NAME_MAX + 8];
+	const char *text = g->where;
+	bool linked = has_graph(p, g->step);
 
 	frame_of(g, frame, sizeof(frame));
-	fprintf(out,
-		"<td>%s</td><td><a href=\"#graphs\" class=\"frame\" data-set=\"%s\" data-kind=\"%s\"",
-		frt_kind_names[g->kind],
-		g->kind == FRT_KIND_KERNEL && !g->sampled && g->where ? "functions" : "stacks",
-		off ? "off" : "cpu");
-	fputs(" data-step=\"", out);
-	emit_xml(out, clean_name(name, g->step));
-	fputs("\" data-action=\"", out);
-	emit_xml(out, g->action ? clean_name(name, g->action) : "");
-	fputs("\" data-frame=\"", out);
-	emit_xml(out, frame);
-	fputs("\">", out);
-	emit_xml(out, g->where ? g->where : frame[0] ? frame : g->action ? g->action : g->step);
-	fputs("</a></td>", out);
+	if (!text)
+		text = frame[0] ? frame : g->action ? g->action : g->step;
+	fprintf(out, "<td>%s</td><td>", frt_kind_names[g->kind]);
+	if (linked) {
+		fprintf(out, "<a href=\"#graphs\" class=\"frame\" data-set=\"%s\" data-kind=\"%s\"",
+			g->kind == FRT_KIND_KERNEL && !g->sampled && g->where ? "functions"
+									      : "stacks",
+			off ? "off" : "cpu");
+		fputs(" data-step=\"", out);
+		emit_xml(out, clean_name(name, g->step));
+		fputs("\" data-action=\"", out);
+		emit_xml(out, g->action ? clean_name(name, g->action) : "");
+		fputs("\" data-frame=\"", out);
+		emit_xml(out, frame);
+		fputs("\">", out);
+	}
+	emit_xml(out, text);
+	fputs(linked ? "</a></td>" : "</td>", out);
 }
 
 static void write_prediction(FILE *out, const struct frt_prediction *v, size_t n)
@@ -293,33 +311,46 @@ static void write_prediction(FILE *out, const struct frt_prediction *v, size_t n
 			fputs("<br>", out);
 		format_count(at, sizeof(at), v[i].at);
 		if (v[i].refused)
-			fprintf(out, "%s: too far out to tell", at);
+			fprintf(out, "%s: not told", at);
 		else
 			fprintf(out, "%s: %s", at, format_ns(ns, sizeof(ns), v[i].ns));
 	}
 	fputs("</td>", out);
 }
 
-/* most: the largest share, which gives the bar behind it its scale. */
-static void write_growth_row(FILE *out, const struct frt_growthrow *g, double most)
+static void write_share(FILE *out, double share, double most)
 {
 	char text[48];
 
-	fputs("<tr>", out);
-	begin_number(out, g->share);
+	begin_number(out, share);
+	if (isnan(share)) {
+		fputs("–</td>", out);
+		return;
+	}
 	fputs("<span class=\"share\" style=\"--w:", out);
-	emit_short(out, g->share > 0 && most > 0 ? 100 * g->share / most : 0, 2);
-	fprintf(out, "%%\">%s</span></td>", format_share(text, sizeof(text), g->share, 1));
+	emit_short(out, share > 0 && most > 0 ? 100 * share / most : 0, 2);
+	fprintf(out, "%%\">%s</span></td>", format_share(text, sizeof(text), share, 1));
+}
+
+/* most: the largest share, which gives the bar behind it its scale. */
+static void write_growth_row(FILE *out, const struct frt_profile *p, const struct frt_growthrow *g,
+			     double most)
+{
+	bool rest = !g->step || (!g->action && strcmp(g->step, "rest") == 0);
+	char text[48];
+
+	fputs("<tr>", out);
+	write_share(out, g->share, most);
 	html__delta_cell(out, g->delta_ns);
 	html__width_cell(out, g->lo, g->hi);
 	html__fixed_cell(out, g->ns_per_existing, 1, " ns");
-	if (!g->action) {
+	if (rest) {
 		fputs("<td>rest</td><td>below 1 %, or 0 inside the interval</td><td></td><td></td><td></td>",
 		      out);
 	} else {
 		html__text_cell(out, g->step);
 		html__text_cell(out, g->action);
-		write_where(out, g);
+		write_where(out, p, g);
 		fprintf(out, "<td>%s, n = %s</td>", g->sampled ? "sampled" : "measured",
 			format_count(text, sizeof(text), g->n));
 	}
@@ -399,7 +430,7 @@ void html__growth(FILE *out, const struct frt_profile *p)
 			most = fmax(most, p->growth[i].share);
 		html__table(out, "growth", "What it is made of", names, true);
 		for (size_t i = 0; i < p->ngrowth; i++)
-			write_growth_row(out, &p->growth[i], most);
+			write_growth_row(out, p, &p->growth[i], most);
 		html__table_end(out);
 	}
 	if (p->nstepgrowth)
