@@ -91,6 +91,12 @@ int cmd_report(int argc, char **argv)
 	rc = trail__read(a.file, &t, err, sizeof(err));
 	if (rc)
 		return cli__error(CLI_FAILED, "%s", err);
+	if (a.po.view && (t.rate.n || t.point.n)) {
+		trail__free(&t);
+		return cli__error(CLI_USAGE,
+				  "--view: %s holds rates, which have no views; leave it out",
+				  a.file);
+	}
 	rc = present__trail(&t, &a.po);
 	trail__free(&t);
 	return rc ? cli__error(CLI_FAILED, "%s: %s", a.file, strerror(-rc)) : CLI_OK;
