@@ -227,8 +227,10 @@ static __noinline int func__send(struct frt_cpu *c, struct task_state *s, u64 no
 	send(c, &f->ev, size, now);
 	c->loss[FRT_LOSS_UNPAIRED] += f->depth;
 	c->loss[FRT_LOSS_MAPS] += f->lost;
-	f->depth = f->nnodes = f->lost = f->over = 0;
+	if (f->depth)
+		__builtin_memset(f->open, 0, sizeof(f->open));
 	__builtin_memset(f->hash, 0, sizeof(f->hash));
+	f->depth = f->nnodes = f->lost = f->over = 0;
 	s->flags |= FRT_F_SEND;
 	return 0;
 }

@@ -7,16 +7,23 @@
  * asks; otherwise it tests one copy and uses another. */
 #define keep_bounds(i) asm volatile("" : "+r"(i))
 
-/* The node of (parent, func, variant, key) in the call's tree: index + 1; 0
- * when there is no room. */
-static __noinline u32 find_node(struct frt_func_state *f, const struct frt_func_node *want)
+/*
+ * The node of (parent, func, variant, key) in the tree of state `state`: index
+ * + 1; 0 when there is no room. A global function of plain numbers: verified
+ * once, not once for every path that leads here.
+ */
+__noinline int find_node(u32 state, u32 func, u32 parent_variant, u64 key)
 {
-	u64 h = want->func * 0x9e3779b1u + want->parent * 0x85ebca6bu +
-		(u32)(want->key >> 4) * 0xc2b2ae35u + want->variant;
-	u64 n = f->nnodes, i;
+	struct frt_func_state *f = bpf_map_lookup_elem(&funcs, &state);
+	u32 parent = parent_variant >> 16, variant = parent_variant & 0xffff;
+	u64 h = func * 0x9e3779b1u + parent * 0x85ebca6bu + (u32)(key >> 4) * 0xc2b2ae35u + variant;
+	u64 n, i;
 
+	if (!f)
+		return 0;
+	n = f->nnodes;
 	h ^= h >> 15;
-	for (u32 try = 0; try < FRT_FUNC_TRIES; try++, h++) {
+	for (u32 try = 0; try < FRT_FUNC_TRIES; try++, h += try) {
 		struct frt_func_node *e;
 		u8 *place = &f->hash[h % FRT_FUNC_HASH];
 
@@ -24,7 +31,12 @@ static __noinline u32 find_node(struct frt_func_state *f, const struct frt_func_
 		if (!i) {
 			if (n >= FRT_FUNC_NODES)
 				return 0;
-			f->ev.nodes[n] = *want;
+			e = &f->ev.nodes[n];
+			__builtin_memset(e, 0, sizeof(*e));
+			e->func = func;
+			e->parent = parent;
+			e->variant = variant;
+			e->key = key;
 			f->nnodes = n + 1;
 			*place = n + 1;
 			return n + 1;
@@ -34,35 +46,22 @@ static __noinline u32 find_node(struct frt_func_state *f, const struct frt_func_
 		if (i >= FRT_FUNC_NODES)
 			return 0;
 		e = &f->ev.nodes[i];
-		if (e->func == want->func && e->parent == want->parent &&
-		    e->variant == want->variant && e->key == want->key)
+		if (e->func == func && e->parent == parent && e->variant == variant &&
+		    e->key == key)
 			return i + 1;
 	}
 	return 0;
-}
-
-/* Already open further out? Then this one is recursion. */
-static __always_inline bool is_open(const struct frt_func_state *f, u32 func)
-{
-	for (u32 i = 0; i < FRT_FUNC_DEPTH; i++) {
-		if (i >= f->depth)
-			return false;
-		if (f->frame[i].func == func)
-			return true;
-	}
-	return false;
 }
 
 static __always_inline int func__enter(void *ctx, u32 func, u64 arg0, u64 arg1)
 {
 	struct frt_cpu *c = this_cpu();
 	struct task_state *s = followed(c);
-	struct frt_func_node want = {};
 	struct frt_func_conf *conf;
 	struct frt_func_state *f;
 	struct frt_func_frame *r;
-	u32 depth, above = 0, node;
-	u64 now;
+	u32 depth, above = 0, node, parent = 0, variant = 0;
+	u64 now, key = 0, i;
 
 	if (!s || !funcs_ready || s->mode == FRT_MODE_USER)
 		return 0;
@@ -77,11 +76,10 @@ static __always_inline int func__enter(void *ctx, u32 func, u64 arg0, u64 arg1)
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
-	want.func = func;
 	if (conf->split == FRT_SPLIT_ARG)
-		want.variant = ((conf->arg ? arg1 : arg0) & conf->mask) != 0;
+		variant = ((conf->arg ? arg1 : arg0) & conf->mask) != 0;
 	else if (conf->split == FRT_SPLIT_DEREF)
-		bpf_probe_read_kernel(&want.key, sizeof(want.key), (void *)(arg0 + conf->mask));
+		bpf_probe_read_kernel(&key, sizeof(key), (void *)(arg0 + conf->mask));
 	depth = f->depth;
 	if (depth >= FRT_FUNC_DEPTH) {
 		f->lost++;
@@ -94,17 +92,19 @@ static __always_inline int func__enter(void *ctx, u32 func, u64 arg0, u64 arg1)
 		/* Recursion is no parent: what it calls belongs to whom it belongs to. */
 		above = r->node ? depth : r->above;
 		if (above && above <= FRT_FUNC_DEPTH)
-			want.parent = f->frame[above - 1].node;
+			parent = f->frame[above - 1].node;
 	}
-	if (is_open(f, func)) {
+	if (func < FRT_FUNC_OPEN && f->open[func]) {
 		node = 0;
 	} else {
-		node = find_node(f, &want);
+		node = find_node(s->func, func, parent << 16 | variant, key);
 		if (!node)
 			f->lost++;
 	}
-	if (node && node <= FRT_FUNC_NODES)
-		f->ev.nodes[node - 1].n++;
+	i = node - 1ul;
+	keep_bounds(i);
+	if (i < FRT_FUNC_NODES)
+		f->ev.nodes[i].n++;
 	if (conf->entry_only)
 		return 0;
 	r = &f->frame[depth];
@@ -115,22 +115,28 @@ static __always_inline int func__enter(void *ctx, u32 func, u64 arg0, u64 arg1)
 	r->cpu = s->sum.cpu + (now - s->since);
 	r->child = r->child_off = 0;
 	f->depth = depth + 1;
+	if (func < FRT_FUNC_OPEN)
+		f->open[func]++;
 	return 0;
 }
 
-/* Depth + 1 of the innermost open frame of func; 0: none. A frame above it has
- * missed its exit. */
-static __always_inline u32 find_frame(const struct frt_func_state *f, u32 func)
+static __always_inline struct frt_func_frame *frame_at(struct frt_func_state *f, u64 i)
 {
-	u32 found = 0;
+	if (i >= FRT_FUNC_DEPTH)
+		return NULL;
+	/* Not in C: the compiler knows that this does nothing, the verifier does not. */
+	asm volatile("%0 &= %1" : "+r"(i) : "i"(FRT_FUNC_DEPTH - 1));
+	return &f->frame[i];
+}
 
-	for (u32 i = 0; i < FRT_FUNC_DEPTH; i++) {
-		if (i >= f->depth)
-			break;
-		if (f->frame[i].func == func)
-			found = i + 1;
-	}
-	return found;
+static __always_inline void pop(struct frt_func_state *f, const struct frt_func_frame *r)
+{
+	u64 func = r->func;
+
+	f->depth--;
+	keep_bounds(func);
+	if (func < FRT_FUNC_OPEN)
+		f->open[func]--;
 }
 
 static __always_inline int func__leave(void *ctx, u32 func)
@@ -141,7 +147,6 @@ static __always_inline int func__leave(void *ctx, u32 func)
 	struct frt_func_state *f;
 	struct frt_func_node *n;
 	u64 now, total, off, i;
-	u32 depth;
 
 	if (!s || s->mode == FRT_MODE_USER)
 		return 0;
@@ -153,30 +158,31 @@ static __always_inline int func__leave(void *ctx, u32 func)
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
-	depth = f->depth;
-	if (!depth || depth > FRT_FUNC_DEPTH)
+	r = frame_at(f, f->depth - 1ul);
+	if (!r)
 		return 0; /* entered before its entry was attached, or in a call that is over */
-	if (f->frame[depth - 1].func != func) {
-		depth = find_frame(f, func);
-		if (!depth || depth > FRT_FUNC_DEPTH)
+	if (r->func != func) {
+		/* The innermost one has missed its exit (every kretprobe was taken). */
+		pop(f, r);
+		c->loss[FRT_LOSS_UNPAIRED]++;
+		r = frame_at(f, f->depth - 1ul);
+		if (!r || r->func != func)
 			return 0;
-		c->loss[FRT_LOSS_UNPAIRED] += f->depth - depth;
 	}
-	r = &f->frame[depth - 1];
-	f->depth = depth - 1;
+	pop(f, r);
 	total = now - r->ts;
 	off = total - (s->sum.cpu + (now - s->since) - r->cpu);
-	if (!r->node || r->node > FRT_FUNC_NODES)
+	i = r->node - 1ul;
+	keep_bounds(i);
+	if (i >= FRT_FUNC_NODES)
 		return 0;
-	n = &f->ev.nodes[r->node - 1];
+	n = &f->ev.nodes[i];
 	n->total_ns += total;
 	n->off_ns += off;
 	n->child_ns += r->child;
 	n->child_off_ns += r->child_off;
-	i = r->above - 1ul;
-	keep_bounds(i);
-	if (i < FRT_FUNC_DEPTH) {
-		up = &f->frame[i];
+	up = frame_at(f, r->above - 1ul);
+	if (up) {
 		up->child += total;
 		up->child_off += off;
 	}
@@ -184,10 +190,10 @@ static __always_inline int func__leave(void *ctx, u32 func)
 }
 
 /*
- * The number of the function: kprobe.multi gives it as a cookie (both came with
- * 5.18); for the others, which have none before 5.15 and 5.19, the loader
- * writes it into a copy of the program: it looks for this constant (one 32-bit
- * move).
+ * The number of the function: a cookie, where the kernel has them (kprobes from
+ * 5.15 on, kprobe.multi from its beginning). fentry takes a program of its own
+ * for each function anyway, and 5.10 has no cookies: there the loader writes the
+ * number into a copy of the program. It looks for this constant (one 32-bit move).
  */
 #define FRT_BAKED 0x46525431
 
@@ -197,6 +203,19 @@ static __always_inline u32 baked_id(void)
 
 	asm volatile("%0 = %1" : "=r"(id) : "i"(FRT_BAKED));
 	return id;
+}
+
+SEC("?kprobe")
+int frt_kprobe_enter(struct frt_regs *ctx)
+{
+	return func__enter(ctx, (u32)bpf_get_attach_cookie(ctx), FRT_FUNC_ARG0(ctx),
+			   FRT_FUNC_ARG1(ctx));
+}
+
+SEC("?kretprobe")
+int frt_kprobe_leave(struct frt_regs *ctx)
+{
+	return func__leave(ctx, (u32)bpf_get_attach_cookie(ctx));
 }
 
 SEC("?kprobe")

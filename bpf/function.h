@@ -18,7 +18,8 @@
 #define FRT_FUNCS_MAX 8192   /* attached functions */
 
 #define FRT_FUNC_HASH 256 /* places for nodes, by what they are */
-#define FRT_FUNC_TRIES 32 /* places looked at, one after another */
+#define FRT_FUNC_TRIES 8  /* places looked at */
+#define FRT_FUNC_OPEN 512 /* functions whose recursion is told */
 
 /* How calls of one function are told apart; by number of the function. */
 enum frt_func_split {
@@ -51,6 +52,7 @@ struct frt_func_state {
 	u32 over; /* entries beyond the depth that are still open */
 	struct frt_func_frame frame[FRT_FUNC_DEPTH];
 	u8 hash[FRT_FUNC_HASH]; /* index + 1 of a node; 0: free */
+	u8 open[FRT_FUNC_OPEN]; /* frames of a function that are open */
 	struct frt_ev_func ev;	/* nodes grow here, sent in place */
 };
 
@@ -100,6 +102,7 @@ static __always_inline struct frt_func_state *func__new(struct task_state *s)
 	s->func = i;
 	f->depth = f->nnodes = f->lost = f->over = 0;
 	__builtin_memset(f->hash, 0, sizeof(f->hash));
+	__builtin_memset(f->open, 0, sizeof(f->open));
 	return f;
 }
 

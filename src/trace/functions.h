@@ -46,6 +46,7 @@ struct functions {
 	bool have[TRACE_KPROBE + 1];	 /* rungs that work here */
 	char why[TRACE_KPROBE + 1][160]; /* why a rung does not */
 	unsigned streams;
+	bool cookies;		   /* kprobes take one */
 	struct bpf_link *multi[2]; /* exits, entries */
 	char said[200];		   /* a cap that was reached; empty */
 	uint64_t attach_ns, detach_ns;
@@ -75,6 +76,8 @@ const char *functions__rung_name(enum trace_backend rung);
 /* ladder.c: does a rung work here? Asked by loading and attaching a small
  * program; the reason why not into why. */
 bool ladder__try(enum trace_backend rung, char *why, size_t len);
+/* Can a kprobe tell which one it is (5.15)? */
+bool ladder__has_cookies(void);
 /* One kprobe or kretprobe by address, as a perf event; -errno. */
 int ladder__open_kprobe(uint64_t addr, bool ret, unsigned maxactive);
 

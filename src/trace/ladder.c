@@ -69,8 +69,13 @@ int functions__plan(struct functions *f, const struct trace_opts *o, struct frtr
 				 o->backend == TRACE_NONE ? "--probes none" : f->why[TRACE_KPROBE]);
 	if (first == TRACE_NONE)
 		return 0;
-	bpf_program__set_autoload(skel->progs.frt_baked_enter, f->have[TRACE_KPROBE]);
-	bpf_program__set_autoload(skel->progs.frt_baked_leave, f->have[TRACE_KPROBE]);
+	f->cookies = f->have[TRACE_KPROBE] && ladder__has_cookies();
+	bpf_program__set_autoload(skel->progs.frt_baked_enter,
+				  f->have[TRACE_KPROBE] && !f->cookies);
+	bpf_program__set_autoload(skel->progs.frt_baked_leave,
+				  f->have[TRACE_KPROBE] && !f->cookies);
+	bpf_program__set_autoload(skel->progs.frt_kprobe_enter, f->cookies);
+	bpf_program__set_autoload(skel->progs.frt_kprobe_leave, f->cookies);
 	bpf_program__set_autoload(skel->progs.frt_multi_enter, f->have[TRACE_MULTI]);
 	bpf_program__set_autoload(skel->progs.frt_multi_leave, f->have[TRACE_MULTI]);
 	if (f->have[TRACE_FENTRY]) {
@@ -129,26 +134,37 @@ static int attach_fentry(struct function *fn, uint32_t id, const struct frtrace_
 	return link;
 }
 
-static int attach_kprobe(struct function *fn, uint32_t id, const struct frtrace_bpf *skel,
-			 unsigned streams, bool exit)
+/* One program for all of them, told apart by cookie; the link keeps the event. */
+static int link_kprobe(int event, uint32_t id, const struct bpf_program *p)
 {
-	int fd = ladder__open_kprobe(fn->addr, exit, streams * FRT_FUNC_DEPTH), prog;
+	LIBBPF_OPTS(bpf_link_create_opts, o, .perf_event.bpf_cookie = id);
+	int link = bpf_link_create(bpf_program__fd(p), event, BPF_PERF_EVENT, &o);
+
+	link = link < 0 ? -errno : link;
+	close(event);
+	return link;
+}
+
+static int attach_kprobe(struct function *fn, uint32_t id, const struct functions *f,
+			 const struct frtrace_bpf *skel, bool exit)
+{
+	int fd = ladder__open_kprobe(fn->addr, exit, f->streams * FRT_FUNC_DEPTH), prog;
 
 	if (fd < 0)
 		return fd;
+	if (f->cookies)
+		return link_kprobe(
+			fd, id, exit ? skel->progs.frt_kprobe_leave : skel->progs.frt_kprobe_enter);
 	prog = load_copy(exit ? skel->progs.frt_baked_leave : skel->progs.frt_baked_enter, id, fn,
 			 BPF_PROG_TYPE_KPROBE, 0);
-	if (prog < 0) {
-		close(fd);
-		return prog;
-	}
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, prog) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)) {
-		int rc = -errno;
+	if (prog < 0 || ioctl(fd, PERF_EVENT_IOC_SET_BPF, prog)) {
+		int rc = prog < 0 ? prog : -errno;
 
 		close(fd);
 		fd = rc;
 	}
-	close(prog);
+	if (prog >= 0)
+		close(prog);
 	return fd;
 }
 
@@ -224,7 +240,7 @@ static void *attach_one_by_one(void *arg)
 			continue;
 		fd = c->rung == TRACE_FENTRY
 			     ? attach_fentry(fn, (uint32_t)i, c->skel, c->exit)
-			     : attach_kprobe(fn, (uint32_t)i, c->skel, c->f->streams, c->exit);
+			     : attach_kprobe(fn, (uint32_t)i, c->f, c->skel, c->exit);
 		if (fd < 0) {
 			refused(fn, c->rung, fd);
 			if (fn->exit_fd >= 0)

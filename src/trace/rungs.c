@@ -69,6 +69,21 @@ int ladder__open_kprobe(uint64_t addr, bool ret, unsigned maxactive)
 	return fd < 0 ? -errno : fd;
 }
 
+bool ladder__has_cookies(void)
+{
+	static const struct bpf_insn code[] = {
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_get_attach_cookie },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "frt_try", "Dual BSD/GPL", code,
+			       ARRAY_SIZE(code), NULL);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static uint64_t trial_address(void)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
