@@ -138,6 +138,7 @@ static int add_rate(struct compare *c, const struct compare_input *in)
 {
 	const struct rate *r = in->rate;
 	bool *taken = arena__alloc(c->arena, r->ncurves * sizeof(*taken));
+	char label[RATE_LABEL_MAX];
 
 	if (!taken)
 		return -ENOMEM;
@@ -171,6 +172,11 @@ static int add_rate(struct compare *c, const struct compare_input *in)
 				col->n += other->rows[j].n;
 		}
 		col->over_runs = col->runs >= STATS_MIN_N;
+		if (col->runs > 1) /* the label without the run's number */
+			col->label = arena__strdup(
+				c->arena, rate__label(label, sizeof(label), r, first, false));
+		if (!col->label)
+			return -ENOMEM;
 	}
 	return 0;
 }

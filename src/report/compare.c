@@ -190,12 +190,11 @@ static void print_columns(FILE *f, const struct compare *c)
 		fprintf(f, "    %s\n", c->notes[i]);
 }
 
-static int print_fits(FILE *f, const struct compare *c, const struct report_opts *o)
+int report__compare_fits(FILE *f, const struct compare *c, const struct report_opts *o)
 {
-	static const struct rates_table table = { COMPARE_FIT,
-						  "FITTED  a ms, b µs/existing, rate/s", "", 3 };
 	const struct rate_curve **curves;
 	const char **names;
+	char(*text)[24];
 	size_t n = 0;
 	int rc = -ENOMEM;
 
@@ -205,18 +204,33 @@ static int print_fits(FILE *f, const struct compare *c, const struct report_opts
 		return 0;
 	curves = calloc(n, sizeof(*curves));
 	names = calloc(n, sizeof(*names));
+	text = calloc(n, sizeof(*text));
 	n = 0;
-	if (curves && names) {
-		for (size_t i = 0; i < c->ncolumns; i++)
-			for (uint32_t r = 0;
-			     c->column[i].kind == COMPARE_RATE && r < c->column[i].runs; r++) {
-				curves[n] = c->column[i].curves[r];
-				names[n++] = c->column[i].letter;
-			}
-		rc = report__fits(f, curves, names, n, o);
+	for (size_t i = 0; curves && names && text && i < c->ncolumns; i++) {
+		const struct compare_column *col = &c->column[i];
+
+		for (uint32_t r = 0; col->kind == COMPARE_RATE && r < col->runs; r++, n++) {
+			snprintf(text[n], sizeof(text[n]), "%s", col->letter);
+			if (col->runs > 1)
+				snprintf(text[n], sizeof(text[n]), "%s run %u", col->letter, r + 1);
+			names[n] = text[n];
+			curves[n] = col->curves[r];
+		}
 	}
+	if (n)
+		rc = report__fits(f, curves, names, n, o);
 	free(curves);
 	free(names);
+	free(text);
+	return rc;
+}
+
+static int print_fits(FILE *f, const struct compare *c, const struct report_opts *o)
+{
+	static const struct rates_table table = { COMPARE_FIT,
+						  "FITTED  a ms, b µs/existing, rate/s", "", 3 };
+	int rc = report__compare_fits(f, c, o);
+
 	return rc ? rc : print_rates(f, c, &table, o);
 }
 

@@ -33,8 +33,7 @@ void report__rate_case(FILE *f, const struct rate *r, const struct rate_curve *c
 	if (r->cpus)
 		fprintf(f, " · %u CPU%s", r->cpus, r->cpus == 1 ? "" : "s");
 	fprintf(f, " · %s\n",
-		c->sampled ? "sampled: filled by lean, n measured in the middle of each row"
-			   : "every router measured");
+		c->sampled ? "filled by lean, N measured amid each row" : "every router measured");
 	fprintf(f, "%-15s %6s %10s %9s %8s", "EXISTING", "N", "ROUTERS/s", "MS EACH", "±95 %");
 	for (unsigned i = 0; i < RATE_STEPS; i++)
 		fprintf(f, " %7s", rate__step_names[i]);
@@ -93,9 +92,21 @@ static enum fit_remark fit_remark(const struct rate_fit *f)
 	return strcmp(f->shape, "sublinear") == 0 ? FIT_SLOWER : FIT_FINE;
 }
 
-static void name_one(FILE *f, size_t *n, const char *name)
+/* Names before a remark, with line breaks between them. */
+struct name_list {
+	size_t n, column;
+};
+
+static void name_one(FILE *f, struct name_list *l, const char *name)
 {
-	fprintf(f, "%s%s", (*n)++ ? ", " : "", name);
+	size_t len = strlen(name);
+
+	if (l->n++) {
+		fputs(l->column + len > 90 ? ",\n    " : ", ", f);
+		l->column = l->column + len > 90 ? 4 : l->column + 2;
+	}
+	fputs(name, f);
+	l->column += len;
 }
 
 /* One line per remark, after the names it is true of. */
@@ -115,16 +126,16 @@ static void fit_notes(FILE *f, const struct rate_curve *const *curves, const cha
 	};
 
 	for (int r = FIT_NO_LINE; r < FIT_REMARKS; r++) {
-		size_t named = 0;
+		struct name_list named = { 0 };
 
 		for (size_t i = 0; i < n; i++)
 			if ((int)fit_remark(&curves[i]->fit) == r)
 				name_one(f, &named, names ? names[i] : curves[i]->label);
-		if (named)
-			fprintf(f, ": %s.\n", text[r]);
+		if (named.n)
+			fprintf(f, "%s%s.\n", named.column > 40 ? ":\n    " : ": ", text[r]);
 	}
 	for (size_t k = 0; n && k < RATE_PREDICT_MAX; k++) {
-		size_t named = 0;
+		struct name_list named = { 0 };
 		uint64_t at = 0;
 
 		for (size_t i = 0; i < n; i++)
@@ -132,9 +143,9 @@ static void fit_notes(FILE *f, const struct rate_curve *const *curves, const cha
 				at = curves[i]->predicted[k].at;
 				name_one(f, &named, names ? names[i] : curves[i]->label);
 			}
-		if (named)
-			fprintf(f, ": no prediction at %llu, beyond five times the highest row.\n",
-				(unsigned long long)at);
+		if (named.n)
+			fprintf(f, "%sno prediction at %llu, beyond five times the highest row.\n",
+				named.column > 40 ? ":\n    " : ": ", (unsigned long long)at);
 	}
 }
 
@@ -330,15 +341,30 @@ static int print_streams(FILE *f, const struct rate *r, const struct report_opts
 	return rc ? rc : print_added(f, r, o);
 }
 
+/* By the letters of the legend where there is one. */
+static int print_fits(FILE *f, const struct rate *r, const struct compare *sides,
+		      const struct report_opts *o)
+{
+	const struct rate_curve **curves;
+	int rc = -ENOMEM;
+
+	if (sides)
+		return report__compare_fits(f, sides, o);
+	curves = calloc(r->ncurves + 1, sizeof(*curves));
+	if (curves) {
+		for (size_t i = 0; i < r->ncurves; i++)
+			curves[i] = &r->curves[i];
+		rc = report__fits(f, curves, NULL, r->ncurves, o);
+	}
+	free(curves);
+	return rc;
+}
+
 int report__rate_summary(FILE *f, const struct rate *r, const struct compare *sides,
 			 const struct report_opts *o)
 {
-	const struct rate_curve **curves = calloc(r->ncurves + 1, sizeof(*curves));
-	const char **names = calloc(r->ncurves + 1, sizeof(*names));
-	int rc = curves && names ? 0 : -ENOMEM;
+	int rc = print_accounts(f, r, o);
 
-	if (!rc)
-		rc = print_accounts(f, r, o);
 	if (!rc && sides) {
 		fputc('\n', f);
 		for (size_t i = 0; i < sides->ncolumns; i++)
@@ -347,16 +373,8 @@ int report__rate_summary(FILE *f, const struct rate *r, const struct compare *si
 	}
 	if (!rc)
 		rc = print_streams(f, r, o);
-	/* letters where the legend above gives each curve one */
-	for (size_t i = 0; i < r->ncurves && !rc; i++) {
-		curves[i] = &r->curves[i];
-		names[i] = sides && sides->ncolumns == r->ncurves ? sides->column[i].letter
-								  : r->curves[i].label;
-	}
 	if (!rc)
-		rc = report__fits(f, curves, names, r->ncurves, o);
-	free(curves);
-	free(names);
+		rc = print_fits(f, r, sides, o);
 	for (size_t i = 0; i < r->ncurves && !rc; i++)
 		if (r->curves[i].refused)
 			fprintf(f,
