@@ -132,7 +132,7 @@ static void fit_notes(FILE *f, const struct rate_curve *const *curves, const cha
 			if ((int)fit_remark(&curves[i]->fit) == r)
 				name_one(f, &named, names ? names[i] : curves[i]->label);
 		if (named.n)
-			fprintf(f, "%s%s.\n", named.column > 40 ? ":\n    " : ": ", text[r]);
+			fprintf(f, "%s%s.\n", named.column > 24 ? ":\n    " : ": ", text[r]);
 	}
 	for (size_t k = 0; n && k < RATE_PREDICT_MAX; k++) {
 		struct name_list named = { 0 };
@@ -145,7 +145,7 @@ static void fit_notes(FILE *f, const struct rate_curve *const *curves, const cha
 			}
 		if (named.n)
 			fprintf(f, "%sno prediction at %llu, beyond five times the highest row.\n",
-				named.column > 40 ? ":\n    " : ": ", (unsigned long long)at);
+				named.column > 24 ? ":\n    " : ": ", (unsigned long long)at);
 	}
 }
 
