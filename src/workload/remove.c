@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define REMOVE_THREADS 4 /* they mostly wait for the same RCU grace periods */
@@ -19,11 +20,18 @@ struct removal {
 int remove__name(const char *name)
 {
 	char path[sizeof(WL_RUN_DIR) + LEDGER_NAME_MAX];
+	struct stat st;
 
 	snprintf(path, sizeof(path), "%s/%s", WL_RUN_DIR, name);
-	/* not mounted: the empty file that a half-made one leaves */
-	if (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) && errno != EINVAL && errno != ENOENT)
-		return -errno;
+	if (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW)) {
+		if (errno != EINVAL && errno != ENOENT)
+			return -errno;
+		/* not mounted: ours is only the empty file that a half-made one leaves */
+		if (lstat(path, &st))
+			return -errno;
+		if (!S_ISREG(st.st_mode) || st.st_size)
+			return -ENOENT;
+	}
 	return unlink(path) ? -errno : 0;
 }
 
