@@ -284,6 +284,8 @@ static int finish(struct profile_run *r, int status)
 			"map_bytes", (json_int_t)(r->s.trace ? trace__map_bytes(r->s.trace) : 0));
 	rc = record__finish(r->s.rec, end);
 	json_decref(end);
+	if (rc && r->s.put_error)
+		return cli__worse(status, CLI_FAILED); /* said when it happened */
 	if (rc)
 		return cli__worse(
 			status,
