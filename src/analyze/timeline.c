@@ -59,6 +59,8 @@ static int add_span(struct builder *b, struct span s)
 	s.router = b->router->id;
 	if (tl->groups[b->group].ntracks <= s.track)
 		tl->groups[b->group].ntracks = s.track + 1;
+	if (s.t0 < tl->groups[b->group].t0)
+		tl->groups[b->group].t0 = s.t0;
 	tl->spans[tl->nspans++] = s;
 	return 0;
 }
@@ -79,11 +81,8 @@ static int find_group(struct builder *b, const struct frt_router *r)
 	for (b->group = 0; b->group < tl->ngroups; b->group++) {
 		struct track_group *g = &tl->groups[b->group];
 
-		if (g->level == r->level && g->stream == r->stream) {
-			if (r->t0 < g->t0)
-				g->t0 = r->t0;
+		if (g->level == r->level && g->stream == r->stream)
 			return 0;
-		}
 	}
 	if (grow(&tl->groups, tl->ngroups, &tl->groups_cap, sizeof(*tl->groups)))
 		return -ENOMEM;
@@ -171,6 +170,7 @@ static const char *class_of(struct builder *b, const struct task *task, const st
 	const struct frt_call *call = task__call_at(task, o->out);
 	const struct stack *s = stacks__get(&b->stacks, o->stack);
 	struct wait w = { .mode = (enum frt_mode)o->mode };
+	char buf[WAITS_TEXT_MAX];
 
 	if (!s)
 		return NULL;
@@ -182,7 +182,7 @@ static const char *class_of(struct builder *b, const struct task *task, const st
 	}
 	w.frames = s->frames;
 	w.nframes = s->n;
-	return waits__class(&w);
+	return keep(b, waits__class(&w, buf));
 }
 
 /* Times off the CPU of task within [from, to). */

@@ -307,7 +307,8 @@ static int write_out(const struct export_args *a, const struct sources *s)
 	}
 	rc = replace__commit(&r);
 	if (rc && rc != -EPIPE)
-		return cli__error(CLI_FAILED, "%s: %s; nothing was replaced", name, strerror(-rc));
+		return cli__error(CLI_FAILED, "%s: %s; nothing was replaced, choose another -o",
+				  name, strerror(-rc));
 	return CLI_OK;
 }
 

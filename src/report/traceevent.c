@@ -56,13 +56,12 @@ static void write_names(FILE *out, const struct timeline *tl)
 
 static void write_span(FILE *out, const struct span *s, const struct track_group *g)
 {
-	uint64_t t0 = s->t0 > g->t0 ? s->t0 : g->t0;
 	char name[EMIT_NAME_MAX + 8];
 
 	fprintf(out, "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":", s->group + 1, s->track + 1);
-	write_us(out, t0 - g->t0);
+	write_us(out, s->t0 - g->t0);
 	fputs(",\"dur\":", out);
-	write_us(out, s->t1 > t0 ? s->t1 - t0 : 0);
+	write_us(out, s->t1 - s->t0);
 	fprintf(out, ",\"cat\":\"%s\",\"name\":", span_kind_names[s->kind]);
 	emit_json(out, clean_name(name, s->name));
 	fprintf(out, ",\"args\":{\"router\":%u", s->router);

@@ -168,6 +168,15 @@ if [ "$(id -u)" -ne 0 ]; then
 	mkdir -m 555 shut
 	refuse 1 "a folder that cannot be written" "denied" "${x[@]}" run.frt -f html -o shut/x.html
 fi
+if [ "$(id -u)" -eq 0 ]; then
+	mkdir small
+	# shellcheck disable=SC2016
+	unshare -m --propagation private sh -c '
+		mount -t tmpfs -o size=16k small small && echo keep >small/kept || exit
+		"$1" export run.frt -f html -o small/kept 2>err
+		echo "$? $(ls -A small) $(head -c 20 small/kept) $(grep -c "No space left" err)"' sh "$FRTRACE" >out
+	same "a full disk: what stood there stays" "$(cat out)" "1 kept keep 1"
+fi
 timeout 60 "$FRTRACE" export half.frt -f html -o half.html 2>err
 rc=$?
 same "half a record: one line" "$((rc > 1)) $(grep -c '^frtrace: ' err)" "0 1"
