@@ -457,7 +457,7 @@ static void account_router(struct collect *c, size_t i)
 	c->router = i;
 	for (size_t k = 0; k < r->nsteps && !c->err; k++) {
 		const struct frt_stepinst *s = r->step[k];
-		enum row row = s->step < FRT_STEPS ? (enum row)s->step : ROW_FOREIGN;
+		enum row row = row_of(s);
 
 		begin_row(c, row);
 		if (c->err)
@@ -479,7 +479,7 @@ static void sample_router(struct collect *c, const struct router *r)
 
 		if (s->t1 <= s->t0)
 			continue;
-		begin_row(c, s->step < FRT_STEPS ? (enum row)s->step : ROW_FOREIGN);
+		begin_row(c, row_of(s));
 		if (!c->err)
 			c->err = wall__assemble(&c->ix, s->t0, s->t1, s->creator, s->instance,
 						&c->wall);
@@ -522,7 +522,7 @@ static int finish_level(struct collect *c, struct level *lv)
 		struct frt_steprow *out = &lv->out->steps[i];
 		int row = 0;
 
-		while (row < ROWS && analysis__rows[row].name != out->step)
+		while (row < ROWS && c->an->row_name[row] != out->step)
 			row++;
 		if (row == ROW_ROUTER)
 			fill_router_row(lv, out);

@@ -3,6 +3,7 @@
 #include "analyze/account.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,22 +15,21 @@ const struct row_def analysis__rows[ROWS] = {
 	[FRT_STEP_VETH] = { "veth", true, false },
 	[FRT_STEP_DELETE] = { "delete", false, false },
 	[FRT_STEP_CONTROL] = { "true", false, true },
-	[ROW_FOREIGN] = { "create", true, false },
+	[ROW_FOREIGN ... ROW_GAP - 1] = { "create", true, false },
 	[ROW_GAP] = { "gap", false, false },
 	[ROW_ROUTER] = { "router", false, false },
 };
 
-const enum row analysis__order[ROWS] = {
-	(enum row)FRT_STEP_ADD,
-	(enum row)FRT_STEP_EXEC,
-	(enum row)FRT_STEP_SYSCTL,
-	(enum row)FRT_STEP_VETH,
-	ROW_FOREIGN,
-	ROW_ROUTER,
-	(enum row)FRT_STEP_DELETE,
-	(enum row)FRT_STEP_CONTROL,
-	ROW_GAP,
-};
+enum row analysis__order(int i)
+{
+	static const enum row last[] = { ROW_ROUTER, (enum row)FRT_STEP_DELETE,
+					 (enum row)FRT_STEP_CONTROL, ROW_GAP };
+
+	if (i < FRT_STEP_DELETE)
+		return (enum row)i;
+	i -= FRT_STEP_DELETE;
+	return i < ROWS_NAMED ? (enum row)(ROW_FOREIGN + i) : last[i - ROWS_NAMED];
+}
 
 static int by_router_and_time(const void *a, const void *b)
 {
@@ -168,17 +168,35 @@ static int make_groups(struct analysis *an)
 	return 0;
 }
 
+/* The names that a loop's steps were given (foreign.c) stand in the header. */
+static int name_rows(struct analysis *an)
+{
+	json_t *names = json_object_get(an->t->header, "steps"), *name;
+	size_t i;
+
+	for (int row = 0; row < ROWS; row++)
+		an->row_name[row] = analysis__rows[row].name;
+	json_array_foreach(names, i, name) if (json_is_string(name) && i < ROWS_NAMED)
+	{
+		an->row_name[ROW_FOREIGN + i] =
+			arena__strdup(an->arena, json_string_value(name));
+		if (!an->row_name[ROW_FOREIGN + i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int analysis__sort(struct analysis *an)
 {
 	const struct frt_trail *t = an->t;
 	const struct frt_router **routers;
 	size_t at = 0;
-	int err = 0;
+	int err = name_rows(an);
 
 	routers = calloc(t->router.n + 1, sizeof(*routers));
 	an->steps = calloc(t->step.n + 1, sizeof(*an->steps));
 	an->level = arena__alloc(an->arena, (t->level.n + 1) * sizeof(*an->level));
-	if (!routers || !an->steps || !an->level) {
+	if (err || !routers || !an->steps || !an->level) {
 		err = -ENOMEM;
 		goto out;
 	}

@@ -17,11 +17,14 @@
 
 #include <frtrace/steps.h>
 
-/* Rows of the steps table: the steps, a command of the user's own, what lies
- * between the steps of a router, and the router. */
+/* Steps that are not ours, by name: more are taken together in the last. */
+#define ROWS_NAMED 32
+
+/* Rows of the steps table: the steps, those of a loop that is not ours (or the
+ * user's own command), what lies between the steps of a router, and the router. */
 enum row {
 	ROW_FOREIGN = FRT_STEPS,
-	ROW_GAP,
+	ROW_GAP = ROW_FOREIGN + ROWS_NAMED,
 	ROW_ROUTER,
 	ROWS,
 };
@@ -97,11 +100,19 @@ struct analysis {
 	uint64_t predict[8];
 	size_t npredict;
 	struct index *index; /* events by task; NULL untraced */
+	const char *row_name[ROWS];
 };
 
+/* The row of a step instance. */
+static inline enum row row_of(const struct frt_stepinst *s)
+{
+	return s->step < ROW_GAP ? (enum row)s->step : (enum row)(ROW_GAP - 1);
+}
+
+/* Names of foreign rows are the record's: analysis.row_name. */
 extern const struct row_def analysis__rows[ROWS];
 /* Rows in the order in which reports show them. */
-extern const enum row analysis__order[ROWS];
+enum row analysis__order(int i);
 
 /* analysis.c */
 int analysis__sort(struct analysis *an);		  /* trail → levels, routers, steps */

@@ -414,7 +414,7 @@ static int write_row(struct partition *p, const struct part *x, bool rest)
 
 	if (err)
 		return err;
-	*r = (struct frt_growthrow){ .step = rest ? "rest" : analysis__rows[x->row].name,
+	*r = (struct frt_growthrow){ .step = rest ? "rest" : p->an->row_name[x->row],
 				     .action = x->action,
 				     .where = x->where,
 				     .kind = x->kind,

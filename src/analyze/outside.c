@@ -70,7 +70,8 @@ static int by_instance_number(const void *a, const void *b)
 	return (x->instance > y->instance) - (x->instance < y->instance);
 }
 
-static const char *step_of(const struct frt_stepinst **by_number, size_t n, uint32_t instance)
+static const char *step_of(const struct analysis *an, const struct frt_stepinst **by_number,
+			   size_t n, uint32_t instance)
 {
 	size_t lo = 0, hi = n;
 
@@ -84,8 +85,7 @@ static const char *step_of(const struct frt_stepinst **by_number, size_t n, uint
 	}
 	if (lo == n || by_number[lo]->instance != instance)
 		return NULL;
-	return analysis__rows[by_number[lo]->step < FRT_STEPS ? by_number[lo]->step : ROW_FOREIGN]
-		.name;
+	return an->row_name[row_of(by_number[lo])];
 }
 
 static int by_step_and_time(const void *a, const void *b)
@@ -118,7 +118,7 @@ static int fill_deferred(struct analysis *an, double routers)
 	qsort(steps, t->step.n, sizeof(*steps), by_instance_number);
 	for (size_t i = 0; i < t->defer.n && !err; i++) {
 		const struct frt_defer *d = &t->defer.v[i];
-		const char *step = step_of(steps, t->step.n, d->instance);
+		const char *step = step_of(an, steps, t->step.n, d->instance);
 		const char *function = intern__get(an->strings, d->function ? d->function : "?");
 		double share = d->share_ppm ? (double)d->share_ppm / 1e6 : 1;
 		struct frt_deferred *r;

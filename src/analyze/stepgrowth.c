@@ -54,7 +54,7 @@ static int fill_step(struct analysis *an, enum row row, struct frt_stepgrowth *o
 		return err;
 	d = stats__difference(e[0], e[an->ngroups - 1], 0.99);
 	r = stats__ratio(e[0], e[an->ngroups - 1], 0.95);
-	*out = (struct frt_stepgrowth){ .step = analysis__rows[row].name,
+	*out = (struct frt_stepgrowth){ .step = an->row_name[row],
 					.first_ns = e[0].mean,
 					.last_ns = e[an->ngroups - 1].mean,
 					.ratio = r.at,
@@ -110,7 +110,7 @@ static int fill_drift(struct analysis *an)
 		again.nrouters += lv->nrouters;
 	}
 	for (int i = 0; i < ROWS && again.nrouters; i++) {
-		enum row row = analysis__order[i];
+		enum row row = analysis__order(i);
 		struct estimate e[2];
 		struct interval d;
 		size_t n = 1;
@@ -128,7 +128,7 @@ static int fill_drift(struct analysis *an)
 			continue;
 		d = stats__difference(e[0], e[1], 0.99);
 		an->p->drift[an->p->ndrift++] = (struct frt_drift){
-			.step = analysis__rows[row].name,
+			.step = an->row_name[row],
 			.delta_ns = d.at,
 			.lo = d.lo,
 			.hi = d.hi,
@@ -155,7 +155,7 @@ int stepgrowth__fill(struct analysis *an)
 		return -ENOMEM;
 	for (int i = 0; i < ROWS; i++) {
 		struct frt_stepgrowth *out = &p->stepgrowth[p->nstepgrowth];
-		enum row row = analysis__order[i];
+		enum row row = analysis__order(i);
 
 		if (row == ROW_GAP)
 			continue;

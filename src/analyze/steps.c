@@ -6,11 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-static enum row row_of(const struct frt_stepinst *s)
-{
-	return s->step < FRT_STEPS ? (enum row)s->step : ROW_FOREIGN;
-}
-
 static bool inside(const struct frt_stepinst *s, const struct frt_router *r)
 {
 	return s->t0 >= r->t0 && s->t1 <= r->t1;
@@ -118,7 +113,7 @@ static int fill_row(struct analysis *an, const struct level *lv, enum row row,
 		if (!isnan(lv->wall[row][i]))
 			out->values[out->n++] = lv->wall[row][i];
 	stats__dist(out->values, out->n, scratch, &out->wall);
-	out->step = analysis__rows[row].name;
+	out->step = an->row_name[row];
 	out->creation = analysis__rows[row].creation;
 	out->control = analysis__rows[row].control;
 	for (int k = 0; k < FRT_KINDS; k++)
@@ -179,7 +174,7 @@ static int fill_level(struct analysis *an, struct level *lv)
 	if (!out->steps)
 		return -ENOMEM;
 	for (int i = 0; i < ROWS; i++) {
-		enum row row = analysis__order[i];
+		enum row row = analysis__order(i);
 
 		if (row == ROW_GAP || !lv->has[row])
 			continue;

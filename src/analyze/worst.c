@@ -41,7 +41,7 @@ static const char *explain_by_step(struct analysis *an, const struct level *lv, 
 	if (at < 0)
 		return arena__printf(an->arena, "no more than the others%s", stolen(lv, i));
 	return arena__printf(an->arena, "%s took %.2f ms, %.2f more than the mean%s",
-			     analysis__rows[at].name, lv->wall[at][i] / 1e6, most / 1e6,
+			     an->row_name[at], lv->wall[at][i] / 1e6, most / 1e6,
 			     stolen(lv, i));
 }
 
@@ -68,7 +68,7 @@ static const char *explain_by_cell(struct analysis *an, const struct level *lv, 
 	if (!top)
 		return explain_by_step(an, lv, i);
 	return arena__printf(an->arena, "%s: %s%s%s%s %.2f ms in %s, %.2f more than the mean%s",
-			     analysis__rows[top->row].name, frt_kind_names[top->kind],
+			     an->row_name[top->row], frt_kind_names[top->kind],
 			     top->where ? " (" : "", top->where ? top->where : "",
 			     top->where ? ")" : "", (double)top->v[i] / 1e6, top->action,
 			     most / 1e6, stolen(lv, i));
