@@ -98,7 +98,9 @@ static int measure_overhead(struct profile_run *r)
 		if (!rc)
 			rc = session__begin_creating(&r->s);
 		if (!rc)
-			rc = workload__create(r->w, &l, 1, OVERHEAD_ROUTERS);
+			rc = workload__create(
+				r->w, &l, (uint32_t)o->streams,
+				(uint32_t)(o->streams > 1 ? 2 * o->streams : OVERHEAD_ROUTERS));
 		session__end_creating(&r->s);
 		if (!rc)
 			rc = workload__delete_created(r->w, &l);
@@ -213,7 +215,7 @@ static int open_all(struct profile_run *r, const char *command)
 		.freq = (unsigned)o->freq,
 		.probes = o->nprobes ? o->probes : NULL,
 		.streams = (unsigned)o->streams,
-		.waits = true,
+		.waits = !o->core,
 	};
 	char name[64];
 	int uid, gid, rc;

@@ -20,7 +20,7 @@ struct profile_opts {
 	const char *probes[PROFILE_PROBES_MAX + 1];
 	size_t nprobes;
 	const char *ip, *sudo, *create, *destroy, *output;
-	bool overhead, untraced, keep, json, strict, quiet;
+	bool overhead, untraced, core, keep, json, strict, quiet;
 };
 
 /* Reads the command line; 0, or the exit status + 1000. */

@@ -26,6 +26,7 @@ enum {
 	OPT_OVERHEAD,
 	OPT_REPEAT,
 	OPT_UNTRACED,
+	OPT_CORE,
 	OPT_TIMELINE,
 	OPT_STEP_TIMEOUT,
 	OPT_KEEP,
@@ -60,6 +61,8 @@ static const struct argp_option options[] = {
 	{ "probe", OPT_PROBE, "FUNC", 0, "one more kernel function, or a 'PATTERN*'; repeatable",
 	  2 },
 	{ "untraced", OPT_UNTRACED, NULL, 0, "without BPF: walls and growth by step only", 2 },
+	{ "core", OPT_CORE, NULL, 0,
+	  "calls, scheduler and tasks only: no stacks and locks of waits", 2 },
 	{ "timeline", OPT_TIMELINE, "K", 0, "keep every call of the last K routers of a level", 2 },
 	{ "overhead", OPT_OVERHEAD, NULL, 0, "also measure what looking costs", 2 },
 	{ NULL, 0, NULL, 0, "What comes out:", 3 },
@@ -191,6 +194,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_UNTRACED:
 		o->untraced = true;
+		return 0;
+	case OPT_CORE:
+		o->core = true;
 		return 0;
 	case OPT_OVERHEAD:
 		o->overhead = true;

@@ -78,7 +78,9 @@ static void router_begin(void *ctx, struct frt_router *r)
 	pthread_mutex_lock(&s->lock);
 	r->flags |= s->router_flags;
 	r->block = s->block;
-	if (s->trace && s->freq && !(r->flags & (FRT_ROUTER_WARMUP | FRT_ROUTER_OVERHEAD)))
+	if (s->trace && s->freq && r->flags & FRT_ROUTER_OVERHEAD)
+		sample = !(r->flags & FRT_ROUTER_UNTRACED); /* what it costs at its most */
+	else if (s->trace && s->freq && !(r->flags & FRT_ROUTER_WARMUP))
 		sample = s->streams > 1 || s->measured++ % 2 == 1;
 	if (sample)
 		r->flags |= FRT_ROUTER_SAMPLED;
