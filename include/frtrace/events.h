@@ -145,7 +145,7 @@ struct frt_ev_call {
 	__u16 nl_proto, nl_type; /* of the first message that says something */
 	__u16 nl_flags, nl_msgs; /* messages in this send */
 	__u32 seq; /* number of the call in its task; joins FUNC to CALL */
-	__u32 pad;
+	__u32 again_ns; /* of cpu_ns: in attempts that were restarted */
 	char text[FRT_TEXT_MAX];
 };
 
@@ -213,6 +213,58 @@ struct frt_ev_func {
 	__u32 lost; /* entries too deep or too many for the tree */
 	__u32 nnodes;
 	struct frt_func_node nodes[FRT_FUNC_NODES]; /* only nnodes are sent */
+};
+
+/* Somebody who holds a lock, or lets go of it. */
+struct frt_holder_id {
+	__u32 task, instance; /* of the followed; 0 otherwise */
+	__u32 tid;	      /* first pid namespace; 0: nobody could be read */
+	__u32 pf;	      /* task_struct.flags */
+	__u64 func;	      /* a workqueue's worker: what it executes; or 0 */
+	char comm[FRT_COMM_LEN];
+};
+
+#define FRT_LOCK_STACK_MAX 20
+/* or-ed to the flags of the kernel's contention_begin (LCB_F_*) */
+#define FRT_LOCK_WAKER 0x80000000u
+#define FRT_LCB_SPIN 0x01
+#define FRT_LCB_READ 0x02
+#define FRT_LCB_WRITE 0x04
+#define FRT_LCB_RT 0x08
+#define FRT_LCB_PERCPU 0x10
+#define FRT_LCB_MUTEX 0x20
+
+/*
+ * Of a followed task that waited for a lock, two kinds. Contention: t0 is the first
+ * contention_begin, ts the end, who is the owner that the lock named at the last
+ * begin, t_owner when that was. Waker (FRT_LOCK_WAKER): t0 the switch-out, ts the waking, who the waker,
+ * stack its kernel stack; addr 0 where contention is not told.
+ */
+struct frt_ev_lock {
+	struct frt_event h;
+	__u64 t0, t_owner;
+	__u64 addr;
+	__u32 flags;
+	__u32 nstack;
+	struct frt_holder_id who;
+	__u64 stack[FRT_LOCK_STACK_MAX]; /* only nstack are sent */
+};
+
+#define FRT_DROPS_MAX 128 /* droppers of a batch that are told by name */
+
+/*
+ * A work item that ran, queued by a followed task (tag) or by one that is not (task
+ * 0, cleanup_net only). ts: its end. drops: the instances whose tasks were seen to
+ * drop a namespace since cleanup_net ran last, 0 for tasks that are not followed;
+ * ndrops may be more than are told.
+ */
+struct frt_ev_defer {
+	struct frt_event h;
+	__u64 func;
+	__u64 t_queue, t_start;
+	__u64 cpu_ns; /* on the CPU from t_start to ts */
+	__u32 ndrops, pad;
+	__u32 drops[FRT_DROPS_MAX]; /* only those told are sent */
 };
 
 /* Loss counters, one per-CPU array; summed by the loader. */

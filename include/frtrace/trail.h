@@ -141,6 +141,7 @@ struct frt_call {
 	uint32_t restarts;
 	uint64_t cpu_ns, blocked_ns, runq_ns;
 	uint64_t flags;
+	uint64_t again_ns; /* of cpu_ns: in attempts that were restarted */
 	uint32_t net_before, net_after, mnt_before, mnt_after;
 	uint32_t nl_proto, nl_type, nl_flags, nl_msgs;
 	const char *text;
@@ -203,11 +204,15 @@ struct frt_outside {
 	const char *woken_by; /* comm, or NULL */
 };
 
+/* Work that a followed task queued; of a shared item one for each instance that is
+ * seen to have caused it, with how often (n), and instance 0 for what is not
+ * followed. share_ppm 0: all of it, or of cleanup_net by n. */
 struct frt_defer {
 	uint32_t level, instance, task;
 	uint64_t n;
 	uint64_t t_queue, t_start, t_end;
-	uint64_t wait_ns, share_ppm;
+	uint64_t wait_ns; /* of t_end - t_start: not on the CPU */
+	uint64_t share_ppm;
 	const char *function;
 };
 
@@ -233,15 +238,21 @@ struct frt_ratepoint {
 	uint32_t stalled; /* 1: the case ended here, nobody finished for --stall */
 };
 
+/* A followed task waited for a lock: frt_ev_lock. */
 struct frt_lock {
 	uint32_t task, image, instance;
-	uint32_t flags;
+	uint32_t flags; /* LCB_F_*, FRT_LOCK_WAKER: owner is a waker, t0 the switch-out */
 	uint64_t t0, t1, addr;
+	uint64_t t_owner; /* when the owner was read */
 	uint32_t owner, owner_instance; /* task serials; 0 unknown or outside */
-	uint32_t stack;
-	const char *owner_comm;
-	const char *name;
+	uint32_t owner_tid; /* 0: the lock named nobody */
+	uint32_t owner_kind; /* enum frt_owner_kind */
+	uint32_t stack; /* of the waker; 0 none */
+	const char *owner_comm; /* a worker's: the function it executes */
+	const char *name;	/* the lock's data symbol; "" none */
 };
+
+enum frt_owner_kind { FRT_OWNER_TASK, FRT_OWNER_KTHREAD, FRT_OWNER_WORKER, FRT_OWNER_KINDS };
 
 /* Where the left half puts what it finds. put returns 0 or a negative errno;
  * the caller stops on the first error. Not thread-safe: one thread at a time. */

@@ -18,6 +18,15 @@ struct off_sum {
 	uint64_t ns, n;
 };
 
+/* Of the waits of one class and stack: how long somebody held the lock. */
+struct held_sum {
+	const char *class;
+	uint32_t stack; /* node, of the waiter */
+	const char *task, *kind;
+	uint32_t holder_stack; /* of the longest */
+	uint64_t ns, longest;
+};
+
 /* Samples with one stack. */
 struct stack_count {
 	uint32_t stack;
@@ -44,6 +53,7 @@ struct action_sum {
 	uint64_t n, restarts;	  /* calls, in walls or not */
 	FRT_ARRAY(stack_count, sample);
 	FRT_ARRAY(off_sum, off);
+	FRT_ARRAY(held_sum, held);
 	FRT_ARRAY(frame_count, frame); /* from sample; by actions__finish */
 	uint64_t samples;
 	struct fn_sum *functions; /* in the arena */

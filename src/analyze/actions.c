@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,22 +227,86 @@ static size_t frames_of_wait(const struct stack *s)
 	return n;
 }
 
+/* Frames of a holder's stack that are shown. */
+#define HOLDER_FRAMES 6
+
+/* Leaf first, without what lets go of the lock: that is how it was seen. */
+static const char *holder_text(struct analysis *an, struct stacks *stacks, uint32_t node)
+{
+	const struct stack *s = stacks__get(stacks, node);
+	char text[400] = "";
+	size_t len = 0, shown = 0;
+
+	if (!s || !s->n)
+		return NULL;
+	for (size_t i = s->n; i-- > 0 && shown < HOLDER_FRAMES && len < sizeof(text);) {
+		if (!shown && (waits__unlocks(&s->frames[i], 1) || waits__wakes(s->frames[i])))
+			continue;
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", shown ? " < " : "",
+					s->frames[i]);
+		shown++;
+	}
+	return shown ? arena__strdup(an->arena, text) : NULL;
+}
+
+static int by_held(const void *a, const void *b)
+{
+	const struct frt_holder *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return strcmp(x->task, y->task);
+}
+
+/* Holders of the waits of one class and stack, into the row that they are in. */
+static int fill_holders(struct analysis *an, struct stacks *stacks, const struct action_sum *a,
+			const struct off_sum *o, struct frt_wait *w)
+{
+	if (!w->holders) {
+		w->holders = arena__alloc(an->arena, (a->held.n + 1) * sizeof(*w->holders));
+		if (!w->holders)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < a->held.n; i++) {
+		const struct held_sum *h = &a->held.v[i];
+		struct frt_holder *r;
+		size_t k = 0;
+
+		if (h->class != o->class || h->stack != o->stack)
+			continue;
+		while (k < w->nholders &&
+		       (w->holders[k].task != h->task || strcmp(w->holders[k].kind, h->kind) != 0))
+			k++;
+		r = &w->holders[k];
+		if (k == w->nholders)
+			w->holders[w->nholders++] = (struct frt_holder){ .task = h->task,
+									 .kind = h->kind };
+		r->ns += (double)h->ns;
+		if (!r->stack && h->holder_stack)
+			r->stack = holder_text(an, stacks, h->holder_stack);
+	}
+	return 0;
+}
+
 static int fill_waits(struct analysis *an, struct stacks *stacks, const struct action_sum *a,
 		      struct frt_action *out)
 {
+	int err = 0;
+
 	out->waits = arena__alloc(an->arena, (a->off.n + 1) * sizeof(*out->waits));
 	if (!out->waits)
 		return -ENOMEM;
-	for (size_t i = 0; i < a->off.n; i++) {
+	for (size_t i = 0; i < a->off.n && !err; i++) {
 		const struct off_sum *o = &a->off.v[i];
 		const struct stack *s = stacks__get(stacks, o->stack);
+		char buf[WAITS_TEXT_MAX];
 		const char *where;
-		size_t n, k = 0;
+		size_t k = 0;
 
 		if (!s)
 			return -ENOMEM;
-		n = frames_of_wait(s);
-		where = n ? s->frames[n - 1] : NULL;
+		where = waits__where(s->frames, s->n, buf);
+		where = where ? intern__get(an->strings, where) : NULL;
 		while (k < out->nwaits &&
 		       (out->waits[k].class != o->class || out->waits[k].where != where))
 			k++;
@@ -250,9 +315,15 @@ static int fill_waits(struct analysis *an, struct stacks *stacks, const struct a
 								       .where = where };
 		out->waits[k].n += o->n;
 		out->waits[k].ns += (double)o->ns;
+		if (strncmp(o->class, "lock:", 5) == 0)
+			err = fill_holders(an, stacks, a, o, &out->waits[k]);
 	}
+	for (size_t k = 0; k < out->nwaits; k++)
+		if (out->waits[k].nholders)
+			qsort(out->waits[k].holders, out->waits[k].nholders,
+			      sizeof(*out->waits[k].holders), by_held);
 	qsort(out->waits, out->nwaits, sizeof(*out->waits), by_wait);
-	return 0;
+	return err;
 }
 
 static void add_row(struct frt_steprow *out, struct frt_stackrow row)

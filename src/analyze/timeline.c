@@ -3,6 +3,7 @@
 
 #include "analyze/decode.h"
 #include "analyze/index.h"
+#include "analyze/locks.h"
 #include "analyze/stacks.h"
 #include "analyze/waits.h"
 #include "util/util.h"
@@ -35,6 +36,7 @@ struct builder {
 	struct timeline *tl;
 	struct index index;
 	struct stacks stacks;
+	struct locks locks;
 	struct syscalls sys;
 	struct intern *strings;
 	/* of the router being done */
@@ -182,6 +184,7 @@ static const char *class_of(struct builder *b, const struct task *task, const st
 	}
 	w.frames = s->frames;
 	w.nframes = s->n;
+	w.lock = locks__name(&b->locks, locks__at(&b->locks, o->task, o->out));
 	return keep(b, waits__class(&w, buf));
 }
 
@@ -202,7 +205,7 @@ static int add_waits(struct builder *b, const struct task *task, uint64_t from, 
 								 .kind = SPAN_WAIT,
 								 .t0 = o->out,
 								 .t1 = waking,
-								 .name = keep(b, class),
+								 .name = class,
 								 .by = keep(b, o->waker_comm) }))
 				return -ENOMEM;
 		} else {
@@ -409,11 +412,14 @@ int timeline__build(const struct frt_trail *t, const uint32_t *routers, size_t n
 	if (!err)
 		err = stacks__open(&b.stacks, t, out->arena, b.strings);
 	if (!err)
+		err = locks__open(&b.locks, t, &b.index, &b.stacks, b.strings);
+	if (!err)
 		err = build(&b, routers, n);
 	if (!err && out->nspans) {
 		qsort(out->spans, out->nspans, sizeof(*out->spans), by_place);
 		nest(out);
 	}
+	locks__close(&b.locks);
 	stacks__close(&b.stacks);
 	index__free(&b.index);
 	syscalls__close(&b.sys);

@@ -82,8 +82,8 @@ static const struct record_field dead_fields[] = {
 static const struct record_field call_fields[] = {
 #define F(m) NUM(frt_call, m)
 	TAG(frt_call), F(seq), F(nr), ONE_OF(frt_call, detail, FRT_DET_BAD + 1), TIME(frt_call, t0),
-	TIME(frt_call, t1), F(ret), F(cpu_ns), F(blocked_ns), F(runq_ns), F(restarts), F(flags),
-	F(net_before), F(net_after), F(mnt_before), F(mnt_after), F(nl_proto), F(nl_type),
+	TIME(frt_call, t1), F(ret), F(cpu_ns), F(blocked_ns), F(runq_ns), F(restarts), F(again_ns),
+	F(flags), F(net_before), F(net_after), F(mnt_before), F(mnt_after), F(nl_proto), F(nl_type),
 	F(nl_flags), F(nl_msgs), TEXT(frt_call, text),
 #undef F
 };
@@ -154,8 +154,10 @@ static const struct record_field point_fields[] = {
 
 static const struct record_field lock_fields[] = {
 #define F(m) NUM(frt_lock, m)
-	TAG(frt_lock), F(flags), TIME(frt_lock, t0), TIME(frt_lock, t1), F(addr), F(owner),
-	F(owner_instance), F(stack), TEXT(frt_lock, owner_comm), TEXT(frt_lock, name),
+	TAG(frt_lock), F(flags), TIME(frt_lock, t0), TIME(frt_lock, t1), F(addr),
+	TIME(frt_lock, t_owner), F(owner),
+	F(owner_instance), F(owner_tid), ONE_OF(frt_lock, owner_kind, FRT_OWNER_KINDS), F(stack),
+	TEXT(frt_lock, owner_comm), TEXT(frt_lock, name),
 #undef F
 };
 

@@ -226,30 +226,32 @@ static void waits(void **state)
 		struct wait w;
 		const char *class;
 	} rows[] = {
-		{ { FRT_MODE_CALL, "wait4", 0, NULL, 0 }, "child" },
-		{ { FRT_MODE_CALL, "waitid", 0, NULL, 0 }, "child" },
-		{ { FRT_MODE_CALL, "nanosleep", 0, NULL, 0 }, "sleep" },
-		{ { FRT_MODE_CALL, "clock_nanosleep", 0, NULL, 0 }, "sleep" },
-		{ { FRT_MODE_CALL, "poll", 0, NULL, 0 }, "pipe/socket" },
-		{ { FRT_MODE_CALL, "read", 0, NULL, 0 }, "pipe/socket" },
-		{ { FRT_MODE_CALL, "recvmsg", 0, NULL, 0 }, "pipe/socket" },
+		{ { FRT_MODE_CALL, "wait4", 0, NULL, 0, NULL }, "child" },
+		{ { FRT_MODE_CALL, "waitid", 0, NULL, 0, NULL }, "child" },
+		{ { FRT_MODE_CALL, "nanosleep", 0, NULL, 0, NULL }, "sleep" },
+		{ { FRT_MODE_CALL, "clock_nanosleep", 0, NULL, 0, NULL }, "sleep" },
+		{ { FRT_MODE_CALL, "poll", 0, NULL, 0, NULL }, "pipe/socket" },
+		{ { FRT_MODE_CALL, "read", 0, NULL, 0, NULL }, "pipe/socket" },
+		{ { FRT_MODE_CALL, "recvmsg", 0, NULL, 0, NULL }, "pipe/socket" },
 		/* it waits inside the kernel for what it asked, not for a peer */
-		{ { FRT_MODE_CALL, "sendmsg", FRT_DET_NETLINK, NULL, 0 }, "other" },
-		{ { FRT_MODE_CALL, "write", FRT_DET_WRITE, NULL, 0 }, "other" },
-		{ { FRT_MODE_CALL, "vfork", FRT_DET_NS, NULL, 0 }, "vfork" },
-		{ { FRT_MODE_CALL, "clone", FRT_DET_NS, NULL, 0 }, "vfork" },
-		{ { FRT_MODE_CALL, "execve", 0, vfork_stack, 3 }, "vfork" },
-		{ { FRT_MODE_CALL, "unshare", FRT_DET_NS, NULL, 0 }, "other" },
-		{ { FRT_MODE_CALL, NULL, 0, NULL, 0 }, "other" },
-		{ { FRT_MODE_USER, NULL, 0, NULL, 0 }, "fault" },
-		{ { FRT_MODE_USER, NULL, 0, work_stack, 3 }, "other" },
-		{ { FRT_MODE_EXIT, NULL, 0, NULL, 0 }, "other" },
-		{ { FRT_MODE_START, NULL, 0, NULL, 0 }, "other" },
+		{ { FRT_MODE_CALL, "sendmsg", FRT_DET_NETLINK, NULL, 0, NULL }, "other" },
+		{ { FRT_MODE_CALL, "write", FRT_DET_WRITE, NULL, 0, NULL }, "other" },
+		{ { FRT_MODE_CALL, "vfork", FRT_DET_NS, NULL, 0, NULL }, "vfork" },
+		{ { FRT_MODE_CALL, "clone", FRT_DET_NS, NULL, 0, NULL }, "vfork" },
+		{ { FRT_MODE_CALL, "execve", 0, vfork_stack, 3, NULL }, "vfork" },
+		{ { FRT_MODE_CALL, "unshare", FRT_DET_NS, NULL, 0, NULL }, "other" },
+		{ { FRT_MODE_CALL, NULL, 0, NULL, 0, NULL }, "other" },
+		{ { FRT_MODE_USER, NULL, 0, NULL, 0, NULL }, "fault" },
+		{ { FRT_MODE_USER, NULL, 0, work_stack, 3, NULL }, "rcu:normal" },
+		{ { FRT_MODE_EXIT, NULL, 0, NULL, 0, NULL }, "other" },
+		{ { FRT_MODE_START, NULL, 0, NULL, 0, NULL }, "other" },
 	};
+
+	char buf[WAITS_TEXT_MAX];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		assert_string_equal(waits__class(&rows[i].w), rows[i].class);
+		assert_string_equal(waits__class(&rows[i].w, buf), rows[i].class);
 	assert_true(waits__is_scheduler("schedule_timeout"));
 	assert_false(waits__is_scheduler("synchronize_rcu_expedited"));
 }
