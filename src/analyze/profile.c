@@ -62,10 +62,19 @@ static int add_note(struct analysis *an, const char *text)
 	return 0;
 }
 
+/* Why there are no samples though they were asked for; NULL: there are. */
+static const char *no_sampling(const json_t *header)
+{
+	const json_t *sampling = json_object_get(json_object_get(header, "probes"), "sampling");
+
+	return json_string_value(json_object_get(sampling, "reason"));
+}
+
 static int fill_notes(struct analysis *an, const json_t *header)
 {
 	json_t *notes = json_object_get(header, "notes"), *n;
-	size_t i, failed = 0, max = json_array_size(notes) + an->nlevels + 4;
+	const char *no_samples = no_sampling(header);
+	size_t i, failed = 0, max = json_array_size(notes) + an->nlevels + 5;
 	int err = 0;
 
 	an->p->notes = arena__alloc(an->arena, max * sizeof(*an->p->notes));
@@ -73,6 +82,8 @@ static int fill_notes(struct analysis *an, const json_t *header)
 		return -ENOMEM;
 	json_array_foreach(notes, i, n) if (json_is_string(n) && !err)
 		err = add_note(an, arena__strdup(an->arena, json_string_value(n)));
+	if (no_samples && !err)
+		err = add_note(an, arena__printf(an->arena, "no samples: %s", no_samples));
 	for (i = 0; i < an->t->router.n; i++)
 		if (an->t->router.v[i].flags & FRT_ROUTER_FAILED)
 			failed++;
@@ -122,7 +133,7 @@ static int fill_head(struct analysis *an)
 		p->backend = an->t->proc.n ? "none" : "untraced";
 	p->wanted = take_number(probes, "wanted");
 	p->attached = take_number(probes, "attached");
-	p->freq = take_number(options, "freq");
+	p->freq = no_sampling(h) ? 0 : take_number(options, "freq");
 	p->complete = !an->t->truncated;
 	p->status = (int)json_integer_value(json_object_get(an->t->end, "status"));
 	p->unknown_lines = an->t->unknown_lines;
