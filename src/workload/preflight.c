@@ -7,12 +7,14 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Kernel memory of a namespace with two veth pairs and its sysctl tables, until
@@ -248,12 +250,36 @@ static int check_run_dir(char *err, size_t errlen)
 	return 0;
 }
 
+/* Root without the capabilities that count, as in a container. */
+static int check_capabilities(char *err, size_t errlen)
+{
+	static const struct {
+		unsigned bit;
+		const char *name, *what;
+	} caps[] = { { CAP_SYS_ADMIN, "CAP_SYS_ADMIN", "making namespaces" },
+		     { CAP_NET_ADMIN, "CAP_NET_ADMIN", "making links" } };
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { { 0 } };
+
+	if (syscall(SYS_capget, &head, data))
+		return 0; /* what is not allowed will say so */
+	for (size_t i = 0; i < ARRAY_SIZE(caps); i++)
+		if (!(data[caps[i].bit / 32].effective & 1u << caps[i].bit % 32))
+			return fail(err, errlen, -EPERM,
+				    "%s is missing: %s needs it; run it as root outside the "
+				    "container, or give that capability",
+				    caps[i].name, caps[i].what);
+	return 0;
+}
+
 int workload__preflight(struct workload *w, uint64_t n, char *err, size_t errlen)
 {
 	struct need need = { 0 };
 	int rc;
 
-	rc = check_run_dir(err, errlen);
+	rc = check_capabilities(err, errlen);
+	if (!rc)
+		rc = check_run_dir(err, errlen);
 	if (rc)
 		return rc;
 	need.n = n > w->filled.n ? n - w->filled.n : 0;
