@@ -121,12 +121,20 @@ if [ -x "$deny" ]; then
 	check "doctor with bpf(2) denied: says no" jq -e \
 		'[.features[] | select(.state == "no" and (.reason | length > 0) and (.remedy | length > 0))] | length > 3' \
 		"$T/out"
-	expect 3 "unshare(2) denied" "unshare|namespace permi" "$deny" unshare "${small[@]}" --mode lean
+	"$deny" unshare "${small[@]}" --mode lean >"$T/out" 2>"$T/err" </dev/null
+	rc=$?
+	if { [ "$rc" -eq 1 ] || [ "$rc" -eq 3 ]; } && head -n 1 "$T/err" | grep -Eq 'unshare.*not permitted'; then
+		pass "unshare(2) denied"
+	else
+		fail "unshare(2) denied" "status $rc" "$(cat "$T/err")"
+	fi
 else
 	skip "denied system calls" "$deny is not built"
 fi
 expect 3 "no CAP_BPF and no CAP_SYS_ADMIN" "bpf|cap_" setpriv \
 	--bounding-set=-sys_admin,-bpf,-perfmon --inh-caps=-sys_admin,-bpf,-perfmon -- "${small[@]}"
+expect 3 "no CAP_SYS_ADMIN, untraced" "cap_sys_admin|root" setpriv \
+	--bounding-set=-sys_admin --inh-caps=-sys_admin -- "${small[@]}" --untraced
 if mount --bind /dev/null /sys/kernel/btf/vmlinux 2>/dev/null; then
 	expect_nobtf=$(timeout 60 "${small[@]}" 2>&1 >/dev/null </dev/null)
 	rc=$?
@@ -211,8 +219,8 @@ fi
 bad_ip ip-hangs-child 'netns*exec*' 'sleep 1000; exit 0'
 expect 1 "ip that hangs in a child" "ip-hangs-child step-timeout" \
 	"${small[@]}" --ip "$T/ip-hangs-child" --step-timeout 2
-if pgrep -f '^sleep 1000$' >/dev/null; then
-	fail "ip that hangs in a child: the child is killed too" "$(pgrep -af '^sleep 1000$')"
+if pgrep -s 0 -f '^sleep 1000$' >/dev/null; then
+	fail "ip that hangs in a child: the child is killed too" "$(pgrep -s 0 -af '^sleep 1000$')"
 	pgrep -s 0 -f '^sleep 1000$' | xargs -r kill
 else
 	pass "ip that hangs in a child: the child is killed too"
@@ -270,12 +278,13 @@ else
 fi
 
 # More than the machine holds.
-expect 3 "a million routers" "1000000|1.000.0 need|limit|memory|mount-max|pid" \
+expect 3 "a million routers" "routers need limit" \
 	"$FRTRACE" --quiet -o none --at 0,1000000
-expect 3 "a million measured" "need|limit|memory|mount-max|pid" \
+expect 3 "a million measured" "routers need limit" \
 	"$FRTRACE" --quiet -o none --at 0 --routers 1000000
 
 # Where the record goes.
+cut_short='no end: .*cut short'
 expect 1 "the record on /dev/full" "/dev/full -o" "$FRTRACE" --quiet -o /dev/full --at 0 --routers 1
 expect 1 "the record in a missing directory" "no-such-dir/x.frt no.such -o" \
 	"$FRTRACE" --quiet -o no-such-dir/x.frt --at 0 --routers 1
@@ -290,7 +299,7 @@ expect 1 "disk full while recording" "full/x.frt space -o" \
 	"$FRTRACE" --quiet -o full/x.frt --settle 0 --at 0 --routers 30
 if [ -e full/x.frt ]; then
 	"$FRTRACE" report full/x.frt >"$T/out" 2>&1
-	check "disk full while recording: what there is can be read" grep -qi truncated "$T/out"
+	check "disk full while recording: what there is can be read" grep -q "$cut_short" "$T/out"
 else
 	pass "disk full while recording: no record is left"
 fi
@@ -340,7 +349,7 @@ size=$(stat -c %s good.frt)
 for cut in $((size - 1)) $((size / 2)) $((size / 10)); do
 	head -c "$cut" good.frt >cut.frt
 	expect 0 "record: truncated at $cut of $size bytes" "" "$FRTRACE" report cut.frt
-	check "record: truncated at $cut of $size bytes: says so" grep -qi truncated "$T/out"
+	check "record: truncated at $cut of $size bytes: says so" grep -q "$cut_short" "$T/out"
 done
 for cut in 1 10 20; do
 	head -c "$cut" good.frt >cut.frt
