@@ -130,16 +130,29 @@ static __always_inline u64 wake_flags(u64 now)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-static __always_inline void send(struct frt_cpu *c, void *event, u64 size, u64 now)
+/* Sends size bytes, at most max. The bound is tested last and behind a barrier:
+ * up to 5.15 the verifier forgets what it knows of a number that was spilled. */
+static __always_inline long send_bytes(void *event, u64 size, u64 max, u64 now)
 {
-	if (bpf_ringbuf_output(&ring, event, size, wake_flags(now)))
+	u64 flags = wake_flags(now);
+
+	asm volatile("" : "+r"(size));
+	if (size > max)
+		size = max;
+	return bpf_ringbuf_output(&ring, event, size, flags);
+}
+
+static __always_inline void send(struct frt_cpu *c, void *event, u64 size, u64 max, u64 now)
+{
+	if (send_bytes(event, size, max, now))
 		c->loss[FRT_LOSS_EVENTS]++;
 	else
 		c->sent++;
 }
 
-/* A slot for task t. Returns its state, blank apart from its identity. */
-static __always_inline struct task_state *slot__new(const struct task_struct *t, u64 now)
+/* A slot for task t. Returns its state, blank apart from its identity. From here
+ * on its events find it: what they must know is in flags. */
+static __always_inline struct task_state *slot__new(const struct task_struct *t, u8 flags, u64 now)
 {
 	struct task_state *s;
 	u32 slot = 0, tid;
@@ -163,7 +176,7 @@ static __always_inline struct task_state *slot__new(const struct task_struct *t,
 	__builtin_memset(&s->sum, 0, sizeof(s->sum));
 	s->user = 0;
 	s->mode = FRT_MODE_USER;
-	s->flags = 0;
+	s->flags = flags;
 	s->seq = 0;
 	s->rest_ns = 0;
 	s->rest_n = 0;
@@ -203,6 +216,7 @@ static __always_inline void call__begin(struct task_state *s, s32 nr, u64 now)
 	s->call.nr = nr;
 	s->call.detail = FRT_DET_NONE;
 	s->call.restarts = 0;
+	s->call.again_ns = 0;
 	s->flags &= ~(FRT_F_SLEPT | FRT_F_PENDING | FRT_F_REREAD | FRT_F_SEND | FRT_F_FRESH);
 }
 
@@ -224,7 +238,7 @@ static __noinline int func__send(struct frt_cpu *c, struct task_state *s, u64 no
 	f->ev.nr = s->call.nr;
 	f->ev.lost = f->lost;
 	f->ev.nnodes = n;
-	send(c, &f->ev, size, now);
+	send(c, &f->ev, size, sizeof(f->ev), now);
 	c->loss[FRT_LOSS_UNPAIRED] += f->depth;
 	c->loss[FRT_LOSS_MAPS] += f->lost;
 	if (f->depth)
@@ -264,8 +278,7 @@ static __always_inline void call__end(struct frt_cpu *c, struct task_state *s,
 	e->blocked_ns = end->blocked - s->at_call.blocked;
 	e->runq_ns = end->runq - s->at_call.runq;
 	e->seq = s->seq;
-	e->pad = 0;
-	send(c, e, size, now);
+	send(c, e, size, sizeof(*e), now);
 }
 
 /* A call that returned to be restarted and was not: it ended back then, and

@@ -57,6 +57,7 @@ int frt_sys_enter(struct bpf_raw_tracepoint_args *ctx)
 		if (nr == s->call.nr || nr == NR_restart_syscall) {
 			s->flags &= ~FRT_F_PENDING;
 			s->call.restarts++;
+			s->call.again_ns = s->at_pend.cpu - s->at_call.cpu;
 			return 0;
 		}
 		call__end_pending(c, s);

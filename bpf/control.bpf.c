@@ -34,7 +34,7 @@ int frt_follow_self(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	s = followed_task(t);
 	if (!s)
-		s = slot__new(t, now);
+		s = slot__new(t, 0, now);
 	if (!s)
 		return 0;
 	s->creator = (u32)ctx->args[0] + 1;
@@ -101,10 +101,9 @@ int frt_follow_next(struct bpf_raw_tracepoint_args *ctx)
 	s = followed_task(t);
 	if (s && s->start_time == BPF_CORE_READ(t, start_time))
 		return 1;
-	s = slot__new(t, bpf_ktime_get_ns());
+	s = slot__new(t, FRT_F_UNSEEN, bpf_ktime_get_ns());
 	if (!s)
 		return 0;
-	s->flags = FRT_F_UNSEEN;
 	w->tid = s->tag.tid;
 	w->tgid = BPF_CORE_READ(t, tgid);
 	BPF_CORE_READ_INTO(&w->comm, t, comm);

@@ -39,7 +39,7 @@ int frt_sample(struct frt_perf_context *ctx)
 	e->nstack = n / sizeof(u64);
 	size = __builtin_offsetof(struct frt_ev_sample, stack) + n;
 	fill_head(&e->h, s, FRT_EV_SAMPLE, size, now);
-	if (bpf_ringbuf_output(&ring, e, size, wake_flags(now)))
+	if (send_bytes(e, size, sizeof(*e), now))
 		c->loss[FRT_LOSS_SAMPLES]++;
 	else
 		c->samples++;

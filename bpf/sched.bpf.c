@@ -91,7 +91,7 @@ static __always_inline void switched_in(struct frt_cpu *c, struct task_state *s,
 	n = __builtin_offsetof(struct frt_ev_off, stack) + n * sizeof(u64);
 	if (!is_quiet(s)) {
 		fill_head(&s->off.h, s, FRT_EV_OFF, n, now);
-		send(c, &s->off, n, now);
+		send(c, &s->off, n, sizeof(s->off), now);
 	}
 	s->off.waking = 0;
 }

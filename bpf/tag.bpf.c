@@ -15,7 +15,7 @@ int frt_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (!p)
 		return 0;
 	now = bpf_ktime_get_ns();
-	s = slot__new(child, now);
+	s = slot__new(child, 0, now);
 	if (!s) {
 		c->loss[FRT_LOSS_UNTAGGED]++;
 		return 0;
@@ -102,6 +102,7 @@ int frt_exec(struct bpf_raw_tracepoint_args *ctx)
 	end = BPF_CORE_READ(t, mm, arg_end);
 	len = end - start;
 	e->args_total = len;
+	asm volatile("" : "+r"(len));
 	if (len > FRT_ARGS_MAX)
 		len = FRT_ARGS_MAX;
 	if (len && bpf_probe_read_user(e->args, len, (void *)start)) {
@@ -110,7 +111,7 @@ int frt_exec(struct bpf_raw_tracepoint_args *ctx)
 	}
 	e->args_len = len;
 	fill_head(&e->h, s, FRT_EV_EXEC, __builtin_offsetof(struct frt_ev_exec, args) + len, now);
-	send(c, e, __builtin_offsetof(struct frt_ev_exec, args) + len, now);
+	send(c, e, __builtin_offsetof(struct frt_ev_exec, args) + len, sizeof(*e), now);
 	return 0;
 }
 

@@ -94,8 +94,15 @@ void explain__bpf(int err, char *reason, size_t rlen, char *remedy, size_t mlen)
 	char mode[32];
 
 	switch (err) {
-	case EPERM:
 	case EACCES:
+		/* Privileges are refused with EPERM, programs with EACCES. */
+		if (explain__capable(CAP_SYS_ADMIN) || explain__capable(CAP_BPF)) {
+			snprintf(reason, rlen, "this kernel's verifier does not accept a program");
+			snprintf(remedy, mlen, "FRTRACE_DEBUG=1 shows which, and why: report that");
+			return;
+		}
+		/* fall through */
+	case EPERM:
 		if (!explain__capable(CAP_SYS_ADMIN) && !explain__capable(CAP_BPF)) {
 			snprintf(reason, rlen, "capability CAP_BPF is missing");
 			snprintf(remedy, mlen, "run as root (CAP_BPF and CAP_PERFMON)");

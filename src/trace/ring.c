@@ -71,6 +71,7 @@ static int put_call(const struct frt_sink *sink, const struct frt_ev_call *e, si
 		.t1 = e->h.ts,
 		.ret = e->ret,
 		.restarts = e->restarts,
+		.again_ns = e->again_ns,
 		.cpu_ns = e->cpu_ns,
 		.blocked_ns = e->blocked_ns,
 		.runq_ns = e->runq_ns,

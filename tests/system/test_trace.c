@@ -105,6 +105,18 @@ static void test_kernel(void **state)
 	no_losses("kernel");
 }
 
+static long max_sample_rate(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	long v = 0;
+
+	if (f && fscanf(f, "%ld", &v) != 1)
+		v = 0;
+	if (f)
+		fclose(f);
+	return v;
+}
+
 static void test_samples(void **state)
 {
 	struct step s;
@@ -124,8 +136,11 @@ static void test_samples(void **state)
 		kernel += p->in_kernel &&
 			  (in_stack(p->stack, "do_syscall_64") || in_stack(p->stack, "el0_svc"));
 	}
-	/* 999 a second of CPU time. */
-	assert_near(n * 1001001.0, told->ns, 0.1, 5 * MS);
+	/* 999 a second of CPU time, unless the kernel finds its interrupts too long for
+	 * that, as it does under emulation. */
+	if (max_sample_rate() >= 4000)
+		assert_near(n * 1001001.0, told->ns, 0.1, 5 * MS);
+	assert_true(n >= 10);
 	assert_true(kernel * 10 >= n * 9);
 	no_losses("samples");
 	forget();
