@@ -39,7 +39,7 @@ struct span {
 /* One stream at one level. */
 struct track_group {
 	uint32_t level, asked, stream, run, again;
-	uint64_t t0; /* of its first router shown; its time 0 */
+	uint64_t t0; /* of its first span; its time 0 */
 	unsigned ntracks;
 };
 

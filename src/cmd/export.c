@@ -312,15 +312,34 @@ static int write_out(const struct export_args *a, const struct sources *s)
 	return CLI_OK;
 }
 
+/* The table of exporters as the end of --help. */
+static char *add_formats(int key, const char *text, void *input)
+{
+	char *out = NULL;
+	size_t size;
+	FILE *f;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)text;
+	f = open_memstream(&out, &size);
+	if (!f)
+		return (char *)text;
+	fputs("Formats:\n", f);
+	for (const struct exporter *e = report__exporters; e->format; e++)
+		fprintf(f, "  %-10s  %s\n", e->format, e->what);
+	fprintf(f, "\n%s", text);
+	return fclose(f) ? (char *)text : out;
+}
+
 int cmd_export(int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
+		.help_filter = add_formats,
 		.args_doc = "FILE.frt",
 		.doc = "Turns a record into pictures and into what other tools read.\v"
-		       "Formats: folded, svg, html, speedscope, pprof, trace, csv (one row per "
-		       "measurement), csv-steps.\n"
 		       "Frames are named, never numbered: _[k] marks the kernel's, [user], [not sampled] "
 		       "and [CLASS OF WAIT] stand for time without a stack of its own.",
 	};
