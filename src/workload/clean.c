@@ -22,6 +22,8 @@
 #include <unistd.h>
 
 #define NSFS_MAGIC 0x6e736673 /* linux/magic.h */
+#define LOCK_WAIT_US 20000
+#define LOCK_TRIES 250
 #define LINK_WAIT_NS 60000000000ull
 #define CLOCK_SLACK_NS 2000000000ull /* the wall clock may have been set back a little */
 
@@ -94,6 +96,7 @@ static int take_line(struct dead_run *r, const struct ledger_line *l)
 		snprintf(r->destroy, sizeof(r->destroy), "%s", l->text);
 		return 0;
 	case LEDGER_HEAD:
+	case LEDGER_PID:
 	case LEDGER_DIR:
 		return 0;
 	default:
@@ -336,6 +339,36 @@ static void clean_run(struct clean *c, struct dead_run *r)
 		unlink(r->path);
 }
 
+/* A lock outlives a killed run while a child of it that has not come to its
+ * execve yet still has the descriptor. Is the process that made it gone? */
+static bool owner_gone(int fd)
+{
+	char buf[1024];
+	ssize_t n = pread(fd, buf, sizeof(buf) - 1, 0);
+	char *save = NULL;
+
+	buf[n > 0 ? n : 0] = '\0';
+	for (char *l = strtok_r(buf, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+		struct ledger_line line;
+
+		if (!ledger__parse(l, &line) && line.kind == LEDGER_PID)
+			return start_time((int)line.id) != line.time_ns;
+	}
+	return false;
+}
+
+static bool lock_dead(int fd)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return true;
+		if (!owner_gone(fd))
+			return false;
+		usleep(LOCK_WAIT_US);
+	}
+	return false;
+}
+
 /* The dead runs' ledgers, locked by us from here on. */
 static int collect(struct dead_run **out, size_t *n)
 {
@@ -360,7 +393,7 @@ static int collect(struct dead_run **out, size_t *n)
 		fd = openat(dirfd(d), e->d_name, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
 		if (fd < 0)
 			continue;
-		if (flock(fd, LOCK_EX | LOCK_NB)) {
+		if (!lock_dead(fd)) {
 			close(fd); /* it lives */
 			continue;
 		}

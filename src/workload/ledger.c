@@ -23,17 +23,12 @@ struct line_def {
 };
 
 static const struct line_def lines[] = {
-	[LEDGER_HEAD] = { "frtrace-ledger", "u" },
-	[LEDGER_RUN] = { "run", "s" },
-	[LEDGER_BOOT] = { "boot", "s" },
-	[LEDGER_FIRST] = { "first", "i" },
-	[LEDGER_DIR] = { "dir", "d" },
-	[LEDGER_CGROUP] = { "cgroup", "s" },
-	[LEDGER_DESTROY] = { "destroy", "s" },
-	[LEDGER_WANT] = { "want", "nt" },
-	[LEDGER_HAVE] = { "have", "ndf" },
-	[LEDGER_GONE] = { "gone", "n" },
-	[LEDGER_CREATE] = { "create", "nu" },
+	[LEDGER_HEAD] = { "frtrace-ledger", "u" }, [LEDGER_RUN] = { "run", "s" },
+	[LEDGER_BOOT] = { "boot", "s" },	   [LEDGER_PID] = { "pid", "ut" },
+	[LEDGER_FIRST] = { "first", "i" },	   [LEDGER_DIR] = { "dir", "d" },
+	[LEDGER_CGROUP] = { "cgroup", "s" },	   [LEDGER_DESTROY] = { "destroy", "s" },
+	[LEDGER_WANT] = { "want", "nt" },	   [LEDGER_HAVE] = { "have", "ndf" },
+	[LEDGER_GONE] = { "gone", "n" },	   [LEDGER_CREATE] = { "create", "nu" },
 	[LEDGER_DESTROYED] = { "destroyed", "n" },
 };
 
@@ -115,6 +110,29 @@ int ledger__parse(const char *line, struct ledger_line *out)
 		return 0;
 	}
 	return -EINVAL;
+}
+
+uint64_t start_time(int pid)
+{
+	char path[64], buf[1024], *p;
+	unsigned long long start = 0;
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, buf, sizeof(buf) - 1);
+		close(fd);
+	}
+	buf[n > 0 ? n : 0] = '\0';
+	p = strrchr(buf, ')'); /* the name before it may hold anything */
+	if (!p || sscanf(p + 1,
+			 " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+			 "%*d %llu",
+			 &start) != 1)
+		return 0;
+	return start;
 }
 
 void boot_id(char *dst, size_t size)
@@ -258,6 +276,8 @@ int ledger__create(struct ledger *l, const char *run_id, uint64_t first_ino, cha
 		rc = ledger__write(l, "run %s", run_id);
 	if (!rc)
 		rc = ledger__write(l, "boot %s", boot);
+	if (!rc)
+		rc = ledger__write(l, "pid %d %" PRIu64, (int)getpid(), start_time(getpid()));
 	if (!rc)
 		rc = ledger__write(l, "first %" PRIu64, first_ino);
 	if (!rc)

@@ -21,6 +21,7 @@ enum ledger_kind {
 	LEDGER_HEAD,	  /* version */
 	LEDGER_RUN,	  /* text: run id */
 	LEDGER_BOOT,	  /* text: boot id */
+	LEDGER_PID,	  /* id, time: the run's process and its start time (clock ticks) */
 	LEDGER_FIRST,	  /* ino: network namespace the links are in */
 	LEDGER_DIR,	  /* dev, ino: run directory when the run began */
 	LEDGER_CGROUP,	  /* text: directory of the commands' cgroup */
@@ -61,6 +62,8 @@ int ledger__write(struct ledger *l, const char *fmt, ...) __attribute__((format(
 /* Closes it; unlink: everything it names is gone. */
 void ledger__close(struct ledger *l, bool unlink);
 
+/* When a process started, clock ticks since boot; 0: there is none. */
+uint64_t start_time(int pid);
 /* The boot this is, from /proc; "" when unreadable. */
 void boot_id(char *dst, size_t size);
 
