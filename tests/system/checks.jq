@@ -27,8 +27,10 @@ def part_rules:
 	   | ([.frames[].self_ns] | add) as $sum
 	   | select(($sum - .kernel_ns | abs) > 5)
 	   | "\(.action): frames \($sum) of kernel \(.kernel_ns)"),
-	  # code outside calls is no call: it has time, but nothing to count
-	  (.actions[] | select(.n < 1 and .action != "user code") | "\(.action): n \(.n)"),
+	  # code outside calls is no call: it has time, but nothing to count; and a
+	  # sample may fall into a call that was too short to be told apart
+	  (.actions[] | select(.n < 1 and .action != "user code" and (kinds | add) > 0)
+	   | "\(.action): n \(.n)"),
 	  (.user_ns as $user | ([.actions[].user_ns] | add // 0) as $sum
 	   | select(($sum - $user | abs) > 50 + $user / 1000)
 	   | "actions have user \($sum) of the step's \($user)");

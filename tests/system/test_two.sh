@@ -8,13 +8,13 @@
 isolate "$@"
 snapshot >"$T/before"
 
-"$FRTRACE" --json --quiet --settle 0 -o none --at 0,40 --routers 20 >a.json 2>a.err </dev/null &
+"$FRTRACE" --json --quiet --settle 0 -o none --at 0,40 --routers 20 --freq 0 >a.json 2>a.err </dev/null &
 # shellcheck disable=SC2034 # read by name below
 a=$!
-"$FRTRACE" --json --quiet --settle 0 -o none --at 0,40 --routers 20 --mode exact >b.json 2>b.err </dev/null &
+"$FRTRACE" --json --quiet --settle 0 -o none --at 0,40 --routers 20 --freq 0 --mode exact >b.json 2>b.err </dev/null &
 # shellcheck disable=SC2034
 b=$!
-"$FRTRACE" --json --quiet --settle 0 -o none --at 0,40 --routers 20 --untraced --streams 2 >c.json 2>c.err </dev/null &
+"$FRTRACE" --json --quiet --settle 0 -o none --at 0,40 --routers 20 --freq 0 --untraced --streams 2 >c.json 2>c.err </dev/null &
 # shellcheck disable=SC2034
 c=$!
 for run in a b c; do
@@ -46,7 +46,7 @@ kill -KILL "$dead"
 wait "$dead" 2>/dev/null
 # shellcheck disable=SC2012
 check "the killed run left something" [ "$(ls /run/netns | wc -l)" -gt 5 ]
-"$FRTRACE" --json --quiet --settle 0 -o none --at 0,60 --routers 20 --fill script >live.json 2>live.err </dev/null &
+"$FRTRACE" --json --quiet --settle 0 -o none --at 0,60 --routers 20 --freq 0 --fill script >live.json 2>live.err </dev/null &
 live=$!
 for ((k = 0; k < 200; k++)); do
 	ls /run/frtrace/*.ledger >/dev/null 2>&1 && grep -qs ' *bar-' /run/frtrace/*.ledger && break
