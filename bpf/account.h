@@ -185,6 +185,7 @@ static __always_inline struct task_state *slot__new(const struct task_struct *t,
 	s->sig_ts = 0;
 	s->off.waking = 0;
 	s->off.nstack = 0;
+	s->lock = 0;
 	if (bpf_map_update_elem(&pids, &tid, &slot, BPF_ANY)) {
 		bpf_map_push_elem(&free_slots, &slot, 0);
 		return NULL;

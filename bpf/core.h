@@ -37,6 +37,11 @@ struct proc_ns_operations___old {
 struct ns_common___old {
 	const struct proc_ns_operations___old *ops;
 };
+/* What a kernel thread is for, since 5.17 (e32cf5dfbe22); kthread_data() of a
+ * worker is its struct. */
+struct task_struct___worker {
+	void *worker_private;
+};
 #pragma clang attribute pop
 
 static __always_inline struct task_struct *current_task(void)
@@ -52,6 +57,24 @@ static __always_inline u32 task__state(const struct task_struct *t)
 	if (bpf_core_field_exists(n->__state))
 		return BPF_CORE_READ(n, __state);
 	return (u32)BPF_CORE_READ(o, state);
+}
+
+#define PF_WQ_WORKER 0x20
+#define PF_KTHREAD 0x00200000
+
+/* The function that a workqueue's worker executes; 0: it is none, or idle. */
+static __always_inline u64 task__work(const struct task_struct *t)
+{
+	const struct task_struct___worker *n = (const void *)t;
+	const struct kthread *k;
+	const struct worker *w;
+
+	if (!(BPF_CORE_READ(t, flags) & PF_WQ_WORKER) ||
+	    !bpf_core_field_exists(n->worker_private))
+		return 0;
+	k = BPF_CORE_READ(n, worker_private);
+	w = BPF_CORE_READ(k, data);
+	return (u64)BPF_CORE_READ(w, current_func);
 }
 
 static __always_inline u32 task__net(const struct task_struct *t)

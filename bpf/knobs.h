@@ -10,6 +10,9 @@ extern const volatile __u32 knob_prev_state;
 extern const volatile __u32 knob_off_stacks;
 /* An undecoded call that took this long is sent. */
 extern const volatile __u64 knob_slow_ns;
+/* No contention tracepoints: the waker's stack is told whenever it ends a sleep
+ * that signals do not end. */
+extern const volatile __u32 knob_lock_wakers;
 /* Wake the reader when this many bytes lie in the ring; 0: never. */
 extern const volatile __u64 knob_wakeup_bytes;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /* On and off the CPU: who runs here, how long it was away, who woke it. */
 #include "account.h"
+#include "lock.h"
 
 /* A death is told when the task leaves its CPU for the last time: its parent
  * was woken before, and what is between belongs to the task. */
@@ -190,6 +191,8 @@ static __always_inline void woken(void *ctx, const struct task_struct *p)
 		__builtin_memcpy(s->off.waker_comm, FRT_COMM_INTERRUPT, FRT_COMM_LEN);
 	} else {
 		bpf_get_current_comm(s->off.waker_comm, sizeof(s->off.waker_comm));
+		if (lock__asks_waker(s))
+			lock__send_waker(ctx, c, s, t, now);
 		if (w && w != s) {
 			snapshot(w, now, &s->off.waker_snap);
 			fill_tag(w, &s->off.waker);

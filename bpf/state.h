@@ -57,6 +57,11 @@ struct task_state {
 	u64 sig_ts, sig_user;	 /* at that time; 0: none since the last call */
 	u64 ptr[2];		 /* strings to read again at the exit */
 
+	u64 lock;	      /* address of the lock it contends for; 0: none */
+	u64 lock_ts, lock_ts_owner; /* first begin, and when the owner was read */
+	u32 lock_flags, lock_pad;
+	struct frt_holder_id lock_owner;
+
 	struct frt_ev_call call; /* the call in progress */
 	struct frt_ev_off off;	 /* the switch-out in progress */
 };
@@ -69,6 +74,7 @@ struct frt_cpu {
 	u64 sent, samples;
 	u64 loss[FRT_LOSS_KINDS];
 	u64 task, ts; /* who was switched in last, and when */
+	u64 spins;    /* contended spinlocks of followed tasks */
 };
 
 /* A creator's cell; a cache line, mapped into the creator. */

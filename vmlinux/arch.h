@@ -50,6 +50,7 @@ enum {
 	NR_exit = 60,
 	NR_mount = 165,
 	NR_umount2 = 166,
+	NR_flock = 73,
 	NR_restart_syscall = 219,
 	NR_exit_group = 231,
 	NR_openat = 257,
@@ -83,6 +84,7 @@ struct frt_arg_block {
 #define FRT_COMPAT_FLAGS (1UL << 22)
 
 enum {
+	NR_flock = 32,
 	NR_umount2 = 39,
 	NR_mount = 40,
 	NR_openat = 56,

@@ -183,6 +183,7 @@ struct sched_entity {
 struct task_struct {
 	struct thread_info thread_info;
 	void *stack;
+	unsigned int flags;
 	struct mm_struct *mm;
 	struct sched_entity se;
 	int exit_code;
@@ -196,6 +197,32 @@ struct task_struct {
 	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
 	struct seccomp seccomp;
+};
+
+struct frt_atomic_long {
+	long counter;
+};
+
+/* Under PREEMPT_RT both are another lock: asked for by field. */
+struct mutex {
+	struct frt_atomic_long owner;
+};
+
+struct rw_semaphore {
+	struct frt_atomic_long count, owner;
+};
+
+struct work_struct {
+	void *func;
+};
+
+struct kthread {
+	void *data;
+};
+
+/* Of a workqueue. */
+struct worker {
+	void *current_func;
 };
 
 struct sigaction {

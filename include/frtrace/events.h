@@ -227,6 +227,7 @@ struct frt_holder_id {
 #define FRT_LOCK_STACK_MAX 20
 /* or-ed to the flags of the kernel's contention_begin (LCB_F_*) */
 #define FRT_LOCK_WAKER 0x80000000u
+#define FRT_LOCK_AGAIN 0x40000000u /* contention: not got yet, another begin follows */
 #define FRT_LCB_SPIN 0x01
 #define FRT_LCB_READ 0x02
 #define FRT_LCB_WRITE 0x04
@@ -235,9 +236,10 @@ struct frt_holder_id {
 #define FRT_LCB_MUTEX 0x20
 
 /*
- * Of a followed task that waited for a lock, two kinds. Contention: t0 is the first
- * contention_begin, ts the end, who is the owner that the lock named at the last
- * begin, t_owner when that was. Waker (FRT_LOCK_WAKER): t0 the switch-out, ts the waking, who the waker,
+ * Of a followed task that waited for a lock, two kinds. Contention: from a
+ * contention_begin (t0) to the end (ts), who is the owner that the lock named at
+ * t_owner; a begin that follows another in the same wait replaces it, unless the
+ * task slept in between: then there is an event for each. Waker (FRT_LOCK_WAKER): t0 the switch-out, ts the waking, who the waker,
  * stack its kernel stack; addr 0 where contention is not told.
  */
 struct frt_ev_lock {

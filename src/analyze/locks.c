@@ -166,7 +166,7 @@ int locks__open(struct locks *l, const struct frt_trail *t, const struct index *
 		l->wait[l->nwait++] = k;
 		l->seen[l->nseen++] = (struct lock_seen){ k->addr, k->t_owner, k, false };
 		/* A reader is not alone in it. */
-		if (!(k->flags & FRT_LCB_READ))
+		if (!(k->flags & (FRT_LCB_READ | FRT_LOCK_AGAIN)))
 			l->seen[l->nseen++] = (struct lock_seen){ k->addr, k->t1, k, true };
 	}
 	qsort(l->wait, l->nwait, sizeof(*l->wait), by_task_and_end);

@@ -29,12 +29,16 @@ unsigned stacks__skip_tracer(struct stacks *s, const uint64_t *ip, unsigned n);
 /* The name of a kernel address; lives as long as the table. */
 const char *stacks__frame(struct stacks *s, uint64_t ip);
 
+/* The name of a lock by its address, when it has a data symbol of its own (or is the
+ * first member of what has); NULL. */
+const char *stacks__lock(struct stacks *s, uint64_t addr);
+
 /* From an event of the ring to record structs in sink. Returns 0, what the
  * sink returned, or -EBADMSG for an event that is shorter than its type. */
 int event__put(struct stacks *s, const struct functions *fn, const struct frt_sink *sink,
 	       const void *data, size_t size);
 
-#define TRACE_LINKS_MAX 16
+#define TRACE_LINKS_MAX 24
 
 /* What is attached; nothing when n and ncpus are 0. */
 struct attached {
@@ -54,6 +58,7 @@ struct trace {
 	struct functions fn;
 	int sink_err; /* the sink failed: everything after is dropped */
 	bool sampling, paused;
+	bool contention; /* the kernel tells of contended locks */
 	char sample_reason[160]; /* why there is no sampling though it was asked for */
 
 	pthread_mutex_t lock; /* creators, pending */

@@ -216,6 +216,47 @@ static int put_func(struct stacks *s, const struct functions *fn, const struct f
 	return err;
 }
 
+/* The function that a worker executes, or what the task calls itself. */
+static const char *holder_name(struct stacks *s, const struct frt_holder_id *h, char *comm)
+{
+	memcpy(comm, h->comm, FRT_COMM_LEN);
+	comm[FRT_COMM_LEN] = 0;
+	return h->func ? stacks__frame(s, h->func) : comm;
+}
+
+#define PF_WQ_WORKER 0x20
+#define PF_KTHREAD 0x00200000
+
+static int put_lock(struct stacks *s, const struct frt_sink *sink, const struct frt_ev_lock *e)
+{
+	char comm[FRT_COMM_LEN + 1];
+	const char *name = e->addr ? stacks__lock(s, e->addr) : NULL;
+	unsigned n = e->nstack < FRT_LOCK_STACK_MAX ? e->nstack : FRT_LOCK_STACK_MAX, skip;
+	struct frt_lock k = {
+		.task = e->h.tag.task,
+		.image = e->h.tag.image,
+		.instance = e->h.tag.instance,
+		.flags = e->flags,
+		.t0 = e->t0,
+		.t1 = e->h.ts,
+		.addr = e->addr,
+		.t_owner = e->t_owner,
+		.owner = e->who.task,
+		.owner_instance = e->who.instance,
+		.owner_tid = e->who.tid,
+		.owner_kind = e->who.pf & PF_WQ_WORKER ? FRT_OWNER_WORKER
+			      : e->who.pf & PF_KTHREAD ? FRT_OWNER_KTHREAD
+						       : FRT_OWNER_TASK,
+		.owner_comm = holder_name(s, &e->who, comm),
+		.name = name ? name : "",
+	};
+	int err;
+
+	skip = stacks__skip_tracer(s, (const uint64_t *)e->stack, n);
+	err = stacks__node(s, (const uint64_t *)e->stack + skip, n - skip, sink, &k.stack);
+	return err ? err : sink->put(sink->ctx, FRT_REC_LOCK, &k);
+}
+
 int event__put(struct stacks *s, const struct functions *fn, const struct frt_sink *sink,
 	       const void *data, size_t size)
 {
@@ -227,6 +268,7 @@ int event__put(struct stacks *s, const struct functions *fn, const struct frt_si
 		[FRT_EV_SAMPLE] = offsetof(struct frt_ev_sample, stack),
 		[FRT_EV_DEAD] = sizeof(struct frt_ev_dead),
 		[FRT_EV_FUNC] = offsetof(struct frt_ev_func, nodes),
+		[FRT_EV_LOCK] = sizeof(struct frt_ev_lock),
 	};
 	const struct frt_event *h = data;
 
@@ -248,6 +290,8 @@ int event__put(struct stacks *s, const struct functions *fn, const struct frt_si
 		return put_dead(sink, data);
 	case FRT_EV_FUNC:
 		return put_func(s, fn, sink, data, size);
+	case FRT_EV_LOCK:
+		return put_lock(s, sink, data);
 	}
 	return -EBADMSG;
 }

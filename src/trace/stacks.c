@@ -26,8 +26,16 @@ struct table {
 	size_t n, size; /* size is a power of two */
 };
 
+/* A lock that is a variable of its own. */
+struct lock_symbol {
+	uint64_t addr;
+	const char *name;
+};
+
 struct stacks {
 	struct symbols *symbols;
+	struct lock_symbol *lock; /* by address */
+	size_t nlock, caplock;
 	uint64_t modules;   /* hash of /proc/modules when symbols were read */
 	uint64_t looked_at; /* when that was last compared */
 	struct arena *arena;
@@ -100,6 +108,7 @@ void stacks__free(struct stacks *s)
 	if (!s)
 		return;
 	symbols__free(s->symbols);
+	free(s->lock);
 	table__clear(&s->frames);
 	table__clear(&s->nodes);
 	table__clear(&s->numbers);
@@ -108,6 +117,47 @@ void stacks__free(struct stacks *s)
 	if (s->arena)
 		arena__free(s->arena);
 	free(s);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct lock_symbol *x = a, *y = b;
+
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+/* Data symbols are listed with KALLSYMS_ALL only; of the many those are kept that
+ * are called like locks. */
+static int keep_lock(struct stacks *s, const char *line)
+{
+	static const char *const ends[] = { "_mutex", "_sem", "_rwsem", "_lock", "rcu_state" };
+	char type, name[128];
+	unsigned long long addr;
+	size_t n;
+
+	if (sscanf(line, "%llx %c %127[^ \t\n]", &addr, &type, name) != 3 ||
+	    !strchr("bBdD", type) || !addr)
+		return 0;
+	n = strlen(name);
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		size_t end = strlen(ends[i]);
+
+		if (n < end || strcmp(name + n - end, ends[i]) != 0)
+			continue;
+		if (grow(&s->lock, s->nlock, &s->caplock, sizeof(*s->lock)))
+			return -ENOMEM;
+		s->lock[s->nlock].addr = addr;
+		s->lock[s->nlock].name = intern__get(s->names, name);
+		return s->lock[s->nlock++].name ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
+static bool is_data(const char *line)
+{
+	const char *type = strchr(line, ' ');
+
+	return type && type[1] && strchr("bBdD", type[1]);
 }
 
 static int read_symbols(struct stacks *s)
@@ -121,9 +171,15 @@ static int read_symbols(struct stacks *s)
 	if (!new)
 		return -ENOMEM;
 	f = fopen("/proc/kallsyms", "re");
+	s->nlock = 0;
 	/* Without the list every frame is [unknown]; doctor says why. */
 	while (f && !err && getline(&line, &cap, f) > 0)
-		err = symbols__add(new, line) == -ENOMEM ? -ENOMEM : 0;
+		if (is_data(line))
+			err = keep_lock(s, line);
+		else
+			err = symbols__add(new, line) == -ENOMEM ? -ENOMEM : 0;
+	if (s->nlock)
+		qsort(s->lock, s->nlock, sizeof(*s->lock), by_address);
 	free(line);
 	if (f)
 		fclose(f);
@@ -192,6 +248,16 @@ const char *stacks__frame(struct stacks *s, uint64_t ip)
 	at->key = ip;
 	s->frames.n++;
 	return (const char *)(uintptr_t)at->val;
+}
+
+const char *stacks__lock(struct stacks *s, uint64_t addr)
+{
+	struct lock_symbol key = { .addr = addr }, *at;
+
+	if (refresh(s) || !s->nlock)
+		return NULL;
+	at = bsearch(&key, s->lock, s->nlock, sizeof(key), by_address);
+	return at ? at->name : NULL;
 }
 
 /* One number per name, so that a node's key fits into 64 bits. */

@@ -32,8 +32,53 @@ struct walk {
 struct cpu {
 	uint32_t slot, tid;
 	uint64_t scratch, sent, samples, loss[FRT_LOSS_KINDS];
-	uint64_t task, ts;
+	uint64_t task, ts, spins;
 };
+
+/* Programs that do without when their tracepoint is not there. */
+static bool may_be_missing(const char *tracepoint)
+{
+	static const char *const names[] = { "contention_begin", "contention_end",
+					     "workqueue_queue_work", "workqueue_execute_start",
+					     "workqueue_execute_end" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(names[i], tracepoint))
+			return true;
+	return false;
+}
+
+/* Which raw tracepoints this kernel has, by its own types. */
+static bool has_tracepoint(const struct btf *btf, const char *name)
+{
+	char type[128];
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+}
+
+/* Which programs are loaded: function probes by rung, later. */
+static int choose_programs(struct trace *t)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	struct bpf_program *prog;
+	const char *sec;
+	bool load;
+
+	if (!btf)
+		return -ESRCH;
+	bpf_object__for_each_program(prog, t->skel->obj) {
+		sec = bpf_program__section_name(prog);
+		load = !strncmp(sec, "raw_tp", 6);
+		if (load && sec[6] == '/' && may_be_missing(sec + 7))
+			load = t->opts.waits && has_tracepoint(btf, sec + 7);
+		bpf_program__set_autoload(prog, load);
+	}
+	t->contention = t->opts.waits && has_tracepoint(btf, "contention_begin");
+	t->skel->rodata->knob_lock_wakers = t->opts.waits && !t->contention;
+	btf__free(btf);
+	return 0;
+}
 
 /* Does the kernel's sched_switch tracepoint pass prev_state? -ESRCH: no BTF. */
 static int has_prev_state(void)
@@ -95,8 +140,6 @@ static int load(struct trace *t, char *err, size_t errlen)
 {
 	bool many = t->opts.streams != 1;
 	char reason[160], remedy[160];
-	struct bpf_program *prog;
-	const char *sec;
 	int rc;
 
 	rc = has_prev_state();
@@ -112,11 +155,9 @@ static int load(struct trace *t, char *err, size_t errlen)
 	t->skel->rodata->knob_off_stacks = t->opts.waits;
 	t->skel->rodata->knob_wakeup_bytes = many ? RING_MANY / WAKEUP_PART : 0;
 	bpf_map__set_max_entries(t->skel->maps.ring, many ? RING_MANY : RING_ONE);
-	/* Function probes are loaded by rung, below. */
-	bpf_object__for_each_program(prog, t->skel->obj) {
-		sec = bpf_program__section_name(prog);
-		bpf_program__set_autoload(prog, !strncmp(sec, "raw_tp", 6));
-	}
+	rc = choose_programs(t);
+	if (rc)
+		return fail(err, errlen, rc, "kernel type information: cannot be read");
 	bpf_program__set_autoload(t->skel->progs.frt_sample, t->opts.freq > 0);
 	rc = functions__plan(&t->fn, &t->opts, t->skel, err, errlen);
 	if (rc)
@@ -506,6 +547,7 @@ struct json_t *trace__probes(const struct trace *t)
 	if (t->sample_reason[0])
 		json_object_set_new(sampling, "reason", json_string(t->sample_reason));
 	json_object_set_new(o, "sampling", sampling);
+	json_object_set_new(o, "contention", json_boolean(t->contention));
 	return o;
 }
 
