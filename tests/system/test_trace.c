@@ -66,6 +66,13 @@ static int body_user(void *arg)
 	return 0;
 }
 
+static int body_true(void *arg)
+{
+	(void)arg;
+	execlp("true", "true", "one argument", "", NULL);
+	return 127;
+}
+
 static void test_user(void **state)
 {
 	struct step s = run(102, body_user, NULL);
@@ -148,14 +155,29 @@ static void test_samples(void **state)
 	assert_int_equal(got.sample.n, 0);
 }
 
-/* ---- who is who ---- */
-
-static int body_true(void *arg)
+/* CPU time is what the kernel's own account says, unless some is stolen from this
+ * machine meanwhile: then again. */
+static void test_cpu_time(void **state)
 {
-	(void)arg;
-	execlp("true", "true", "one argument", "", NULL);
-	return 127;
+	int (*const bodies[])(void *) = { body_user, body_kernel, body_true };
+	bool same;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+		same = false;
+		for (int attempt = 0; attempt < 10 && !same; attempt++) {
+			struct step s = run(130, bodies[i], (void *)20);
+			double d = (double)s.dead->cpu_ns - (double)rusage_ns(&s);
+
+			same = d <= 0.02 * rusage_ns(&s) + scheduler_slack();
+			adds_up(&s);
+		}
+		assert_true(same);
+	}
+	no_losses("CPU time");
 }
+
+/* ---- who is who ---- */
 
 static void test_exec(void **state)
 {
@@ -521,12 +543,13 @@ static void test_loss(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sleep),	    cmocka_unit_test(test_user),
-		cmocka_unit_test(test_kernel),	    cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_exec),	    cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_thread_exec), cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_pause),	    cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_count),	    cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_sleep),	 cmocka_unit_test(test_user),
+		cmocka_unit_test(test_kernel),	 cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_cpu_time), cmocka_unit_test(test_exec),
+		cmocka_unit_test(test_chain),	 cmocka_unit_test(test_thread_exec),
+		cmocka_unit_test(test_killed),	 cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_foreign),	 cmocka_unit_test(test_count),
+		cmocka_unit_test(test_loss),
 	};
 
 	return cmocka_run_group_tests(tests, open_tracer, close_tracer);

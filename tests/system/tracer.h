@@ -122,16 +122,21 @@ static inline double scheduler_slack(void)
 		       : 4 * MS;
 }
 
+static inline uint64_t rusage_ns(const struct step *s)
+{
+	return (s->ru.ru_utime.tv_sec + s->ru.ru_stime.tv_sec) * 1000000000ULL +
+	       (s->ru.ru_utime.tv_usec + s->ru.ru_stime.tv_usec) * 1000ULL;
+}
+
 /* What holds for every child: its time from birth to death is on and off the
- * CPU, and the kernel's own account of its CPU time agrees. */
+ * CPU, and the CPU time is not less than the kernel's own account of it (which
+ * leaves out what a hypervisor has stolen meanwhile). */
 static inline void adds_up(const struct step *s)
 {
 	uint64_t life = s->dead->t - s->proc->t;
-	uint64_t ru = (s->ru.ru_utime.tv_sec + s->ru.ru_stime.tv_sec) * 1000000000ULL +
-		      (s->ru.ru_utime.tv_usec + s->ru.ru_stime.tv_usec) * 1000ULL;
 
 	assert_near(s->dead->cpu_ns + off_sum(s->proc->task), life, 0.0001, 0);
-	assert_near(s->dead->cpu_ns, ru, 0.02, scheduler_slack());
+	assert_true(s->dead->cpu_ns + scheduler_slack() >= 0.98 * rusage_ns(s));
 	assert_true(s->dead->user_ns <= s->dead->cpu_ns);
 }
 
