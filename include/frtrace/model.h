@@ -69,6 +69,7 @@ struct frt_action {
 	double kind_ns[FRT_KINDS]; /* means per step instance (row) */
 	double wall_ns;
 	double restarts;       /* per step instance */
+	double spin_ns;	       /* of kernel: attempts that were restarted (`rtnl spin`) */
 	struct frt_fn *functions;
 	size_t nfunctions;
 	struct frt_frame *frames;

@@ -37,7 +37,7 @@ struct collect {
 	struct class_slot *classes;
 	const char **action; /* by call; NULL: not asked for yet */
 	struct wall wall;
-	const char *user, *other, *start, *exit; /* interned names */
+	const char *user, *other, *start, *exit, *spin; /* interned names */
 	/* the instance at hand */
 	struct level *lv;
 	size_t router;
@@ -161,6 +161,17 @@ static size_t functions_of(const struct task *t, uint32_t seq, const struct frt_
 	return n;
 }
 
+/* Of ns in a call: attempts that failed and were begun again. A handler below
+ * /proc/sys that does not get the RTNL at once has itself restarted: a busy loop. */
+static uint64_t spin_of(const struct frt_call *call, uint64_t ns)
+{
+	uint64_t again = call->detail == FRT_DET_WRITE && call->restarts ? call->again_ns : 0;
+
+	if (call->cpu_ns > ns)
+		again = (uint64_t)((double)again * (double)ns / (double)call->cpu_ns);
+	return again < ns ? again : ns;
+}
+
 /* Kernel time of a call that was sent; of it, what probed functions spent
  * themselves (as far as the call lies in the wall). */
 static void on_call(void *ctx, const struct frt_call *call, uint64_t ns)
@@ -168,8 +179,14 @@ static void on_call(void *ctx, const struct frt_call *call, uint64_t ns)
 	struct collect *c = ctx;
 	const char *action = action_of(c, call);
 	const struct frt_func *const *f;
+	uint64_t spin = spin_of(call, ns);
+	struct action_sum *a;
 	size_t n;
 
+	a = add(c, FRT_KIND_KERNEL, action, c->spin, spin);
+	if (a)
+		a->spin += spin;
+	ns -= spin;
 	if (!add(c, FRT_KIND_KERNEL, action, NULL, ns))
 		return;
 	n = functions_of(c->task, call->seq, &f);
@@ -633,7 +650,8 @@ static int open_collect(struct collect *c)
 	c->other = intern__get(an->strings, ACTION_OTHER);
 	c->start = intern__get(an->strings, ACTION_START);
 	c->exit = intern__get(an->strings, ACTION_EXIT);
-	if (!err && !(c->action && c->user && c->other && c->start && c->exit))
+	c->spin = intern__get(an->strings, RTNL_SPIN);
+	if (!err && !(c->action && c->user && c->other && c->start && c->exit && c->spin))
 		err = -ENOMEM;
 	return err;
 }

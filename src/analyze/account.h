@@ -11,6 +11,8 @@
 #include "analyze/decode.h"
 #include "analyze/stacks.h"
 
+#define RTNL_SPIN "rtnl spin" /* kernel time of writes below /proc/sys that tried again */
+
 /* A wait, or after merging all waits of one class with one stack. */
 struct off_sum {
 	const char *class;
@@ -51,6 +53,7 @@ struct action_sum {
 	const char *name;
 	uint64_t kind[FRT_KINDS]; /* ns in walls */
 	uint64_t n, restarts;	  /* calls, in walls or not */
+	uint64_t spin;		  /* of kernel: attempts begun again */
 	FRT_ARRAY(stack_count, sample);
 	FRT_ARRAY(off_sum, off);
 	FRT_ARRAY(held_sum, held);

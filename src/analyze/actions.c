@@ -411,6 +411,7 @@ static int fill_action(struct analysis *an, struct stacks *stacks, const struct 
 		out->wall_ns += out->kind_ns[k];
 	}
 	out->restarts = (double)a->restarts / rows;
+	out->spin_ns = (double)a->spin / rows;
 	out->frames = arena__alloc(an->arena, (a->frame.n + 1) * sizeof(*out->frames));
 	if (!out->frames)
 		return -ENOMEM;

@@ -198,6 +198,7 @@ static json_t *action_list(struct out *j, const struct frt_steprow *s)
 		set(j, o, "wall_ns", ns(act->wall_ns));
 		set_kinds(j, o, act->kind_ns);
 		set(j, o, "restarts", real(act->restarts));
+		set(j, o, "spin_ns", real(act->spin_ns));
 		set(j, o, "functions", function_list(j, act->functions, act->nfunctions, 0));
 		set(j, o, "frames", frame_list(j, act));
 		set(j, o, "waits", wait_list(j, act));

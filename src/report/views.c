@@ -33,6 +33,30 @@ static void put_action(struct text *t, struct text_table *tb, const char *step,
 		text_table__cell(tb, text__ms(t, last ? last->kind_ns[k] : 0));
 }
 
+/* What of an action's kernel time went into trying again. */
+static void put_spin(struct text *t, struct text_table *tb, const struct frt_action *first,
+		     const struct frt_action *last)
+{
+	double before = first ? first->spin_ns : 0, now = last ? last->spin_ns : 0;
+
+	if (!(before > 0 || now > 0))
+		return;
+	text_table__line(tb, 0);
+	text_table__cell(tb, "");
+	text_table__cell(tb, text__printf(t, "  of it rtnl spin, %.1f restarts",
+					  last ? last->restarts : 0.));
+	text_table__cell(tb, "");
+	if (!one_level(t))
+		text_table__cell(tb, text__ms(t, before));
+	text_table__cell(tb, text__ms(t, now));
+	if (!one_level(t))
+		text_table__cell(tb, text__ms_plus(t, now - before));
+	text_table__cell(tb, "");
+	text_table__cell(tb, text__ms(t, now));
+	text_table__cell(tb, "");
+	text_table__cell(tb, "");
+}
+
 void text__actions(struct text *t)
 {
 	struct text_column cols[12] = { { "STEP", TEXT_LEFT, 6, 0, false },
@@ -62,9 +86,13 @@ void text__actions(struct text *t)
 		const struct frt_steprow *first = text__step(t->first, s->step);
 		const char *name = text__name(t, s->step);
 
-		for (size_t k = 0; k < s->nactions; k++, n++, name = "")
-			put_action(t, tb, name, text__action(first, s->actions[k].action),
-				   &s->actions[k]);
+		for (size_t k = 0; k < s->nactions; k++, n++, name = "") {
+			const struct frt_action *a = &s->actions[k];
+			const struct frt_action *before = text__action(first, a->action);
+
+			put_action(t, tb, name, before, a);
+			put_spin(t, tb, before, a);
+		}
 		for (size_t k = 0; first && k < first->nactions; k++) {
 			if (text__action(s, first->actions[k].action))
 				continue;
