@@ -11,6 +11,23 @@
 #include "report/emit.h"
 #include "util/util.h"
 
+/* The first frames of a holder's stack; all of it as a hint. */
+static void write_holder_stack(FILE *out, const char *stack)
+{
+	const char *end = stack;
+	char head[256];
+
+	for (int i = 0; i < 3 && end; i++)
+		end = strstr(i ? end + 3 : end, " < ");
+	snprintf(head, sizeof(head), "%.*s%s", end ? (int)(end - stack) : 200, stack,
+		 end ? " < …" : "");
+	fputs("<br><small title=\"", out);
+	emit_xml(out, stack);
+	fputs("\">", out);
+	emit_xml(out, head);
+	fputs("</small>", out);
+}
+
 static void write_holders(FILE *out, const struct frt_wait *w)
 {
 	char text[48];
@@ -24,11 +41,8 @@ static void write_holders(FILE *out, const struct frt_wait *w)
 		fputs(" (", out);
 		emit_xml(out, h->kind);
 		putc(')', out);
-		if (h->stack) {
-			fputs(" <small>", out);
-			emit_xml(out, h->stack);
-			fputs("</small>", out);
-		}
+		if (h->stack)
+			write_holder_stack(out, h->stack);
 	}
 	fputs("</td>", out);
 }
