@@ -339,6 +339,8 @@ int cmd_profile(int argc, char **argv)
 		status = CLI_UNABLE;
 	if (!status && o.strict && data_lost(&r.s.lost))
 		status = cli__error(CLI_LOST, "data was lost (see the report); --strict");
+	if (cli__interrupted()) /* also when all was done but the cleaning up */
+		status = cli__worse(status, CLI_INTERRUPTED);
 	status = finish(&r, status);
 out:
 	if (r.w) {
@@ -348,5 +350,5 @@ out:
 	if (r.s.streams)
 		session__close(&r.s);
 	record__free(r.s.rec);
-	return status;
+	return cli__interrupted() ? cli__worse(status, CLI_INTERRUPTED) : status;
 }
