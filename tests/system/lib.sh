@@ -104,7 +104,7 @@ empty_cgroups() {
 # Everything that a run could leave behind, one object a line. The two
 # directories that ip and frtrace make in /run are none; what is in them is.
 snapshot() {
-	ip -o link show | awk -F': ' '{ sub(/@.*/, "", $2); print "link " $2 }'
+	ip -o link show 2>/dev/null | awk -F': ' '{ sub(/@.*/, "", $2); print "link " $2 }'
 	find /run -mindepth 1 ! -path /run/netns ! -path /run/frtrace -printf 'file %p\n'
 	awk '{ shared = ""
 	       for (i = 7; $i != "-"; i++) { sub(/:.*/, "", $i); shared = shared " " $i }
