@@ -42,6 +42,17 @@ struct ns_common___old {
 struct task_struct___worker {
 	void *worker_private;
 };
+/* How many hold a network namespace: in ns_common since 5.11 (c1b454a1a1b3 and
+ * before), __ns_ref there since 6.18. */
+struct ns_common___ref {
+	struct frt_count __ns_ref;
+};
+struct ns_common___count {
+	struct frt_count count;
+};
+struct net___count {
+	struct frt_count count;
+};
 #pragma clang attribute pop
 
 static __always_inline struct task_struct *current_task(void)
@@ -80,6 +91,35 @@ static __always_inline u64 task__work(const struct task_struct *t)
 static __always_inline u32 task__net(const struct task_struct *t)
 {
 	return BPF_CORE_READ(t, nsproxy, net_ns, ns.inum);
+}
+
+/* Does t, about to exit, hold the last reference to its network namespace? */
+static __always_inline bool task__last_in_net(const struct task_struct *t)
+{
+	const struct nsproxy *p = BPF_CORE_READ(t, nsproxy);
+	const struct net *net;
+	const struct ns_common *ns;
+	const struct ns_common___ref *r;
+	const struct ns_common___count *c;
+	const struct net___count *n;
+	u32 v = 0;
+
+	if (!p || bpf_core_read(&v, sizeof(v), &p->count) || v != 1)
+		return false;
+	net = BPF_CORE_READ(p, net_ns);
+	ns = &net->ns;
+	r = (const void *)ns;
+	c = (const void *)ns;
+	n = (const void *)net;
+	if (bpf_core_field_exists(r->__ns_ref))
+		bpf_core_read(&v, sizeof(v), &r->__ns_ref);
+	else if (bpf_core_field_exists(c->count))
+		bpf_core_read(&v, sizeof(v), &c->count);
+	else if (bpf_core_field_exists(n->count))
+		bpf_core_read(&v, sizeof(v), &n->count);
+	else
+		return false;
+	return v == 1;
 }
 
 static __always_inline u32 task__mnt(const struct task_struct *t)

@@ -3,9 +3,35 @@
 #include "account.h"
 #include "function.h"
 
-/* Makes the compiler test the very register it indexes with, as the verifier
- * asks; otherwise it tests one copy and uses another. */
-#define keep_bounds(i) asm volatile("" : "+r"(i))
+/*
+ * Elements of arrays whose sizes are powers of two. The mask is not in C: the
+ * compiler knows that it does nothing, the verifier (older ones forget a bound
+ * when its register is spilled) does not.
+ */
+static __always_inline struct frt_func_node *node_at(struct frt_func_state *f, u64 i)
+{
+	if (i >= FRT_FUNC_NODES)
+		return NULL;
+	asm volatile("%0 &= %1" : "+r"(i) : "i"(FRT_FUNC_NODES - 1));
+	return &f->ev.nodes[i];
+}
+
+static __always_inline struct frt_func_frame *frame_at(struct frt_func_state *f, u64 i)
+{
+	if (i >= FRT_FUNC_DEPTH)
+		return NULL;
+	asm volatile("%0 &= %1" : "+r"(i) : "i"(FRT_FUNC_DEPTH - 1));
+	return &f->frame[i];
+}
+
+/* Open frames of a function; NULL where recursion is not told. */
+static __always_inline u8 *open_of(struct frt_func_state *f, u64 func)
+{
+	if (func >= FRT_FUNC_OPEN)
+		return NULL;
+	asm volatile("%0 &= %1" : "+r"(func) : "i"(FRT_FUNC_OPEN - 1));
+	return &f->open[func];
+}
 
 /*
  * The node of (parent, func, variant, key) in the tree of state `state`: index
@@ -29,9 +55,9 @@ __noinline int find_node(u32 state, u32 func, u32 parent_variant, u64 key)
 
 		i = *place;
 		if (!i) {
-			if (n >= FRT_FUNC_NODES)
+			e = node_at(f, n);
+			if (!e)
 				return 0;
-			e = &f->ev.nodes[n];
 			__builtin_memset(e, 0, sizeof(*e));
 			e->func = func;
 			e->parent = parent;
@@ -41,11 +67,9 @@ __noinline int find_node(u32 state, u32 func, u32 parent_variant, u64 key)
 			*place = n + 1;
 			return n + 1;
 		}
-		i--;
-		keep_bounds(i);
-		if (i >= FRT_FUNC_NODES)
+		e = node_at(f, i - 1);
+		if (!e)
 			return 0;
-		e = &f->ev.nodes[i];
 		if (e->func == func && e->parent == parent && e->variant == variant &&
 		    e->key == key)
 			return i + 1;
@@ -60,8 +84,10 @@ static __always_inline int func__enter(void *ctx, u32 func, u64 arg0, u64 arg1)
 	struct frt_func_conf *conf;
 	struct frt_func_state *f;
 	struct frt_func_frame *r;
-	u32 depth, above = 0, node, parent = 0, variant = 0;
-	u64 now, key = 0, i;
+	u32 depth, above = 0, node = 0, parent = 0, variant = 0;
+	struct frt_func_node *n;
+	u64 now, key = 0;
+	u8 *open;
 
 	if (!s || !funcs_ready || s->mode == FRT_MODE_USER)
 		return 0;
@@ -87,27 +113,27 @@ static __always_inline int func__enter(void *ctx, u32 func, u64 arg0, u64 arg1)
 			f->over++;
 		return 0;
 	}
-	if (depth) {
-		r = &f->frame[depth - 1];
+	r = frame_at(f, depth - 1ul);
+	if (r) {
 		/* Recursion is no parent: what it calls belongs to whom it belongs to. */
 		above = r->node ? depth : r->above;
-		if (above && above <= FRT_FUNC_DEPTH)
-			parent = f->frame[above - 1].node;
+		r = frame_at(f, above - 1ul);
+		if (r)
+			parent = r->node;
 	}
-	if (func < FRT_FUNC_OPEN && f->open[func]) {
-		node = 0;
-	} else {
+	open = open_of(f, func);
+	if (!open || !*open)
 		node = find_node(s->func, func, parent << 16 | variant, key);
-		if (!node)
-			f->lost++;
-	}
-	i = node - 1ul;
-	keep_bounds(i);
-	if (i < FRT_FUNC_NODES)
-		f->ev.nodes[i].n++;
+	if (!node && !(open && *open))
+		f->lost++;
+	n = node_at(f, node - 1ul);
+	if (n)
+		n->n++;
 	if (conf->entry_only)
 		return 0;
-	r = &f->frame[depth];
+	r = frame_at(f, depth);
+	if (!r)
+		return 0;
 	r->func = func;
 	r->node = node;
 	r->above = above;
@@ -115,28 +141,18 @@ static __always_inline int func__enter(void *ctx, u32 func, u64 arg0, u64 arg1)
 	r->cpu = s->sum.cpu + (now - s->since);
 	r->child = r->child_off = 0;
 	f->depth = depth + 1;
-	if (func < FRT_FUNC_OPEN)
-		f->open[func]++;
+	if (open)
+		++*open;
 	return 0;
-}
-
-static __always_inline struct frt_func_frame *frame_at(struct frt_func_state *f, u64 i)
-{
-	if (i >= FRT_FUNC_DEPTH)
-		return NULL;
-	/* Not in C: the compiler knows that this does nothing, the verifier does not. */
-	asm volatile("%0 &= %1" : "+r"(i) : "i"(FRT_FUNC_DEPTH - 1));
-	return &f->frame[i];
 }
 
 static __always_inline void pop(struct frt_func_state *f, const struct frt_func_frame *r)
 {
-	u64 func = r->func;
+	u8 *open = open_of(f, r->func);
 
 	f->depth--;
-	keep_bounds(func);
-	if (func < FRT_FUNC_OPEN)
-		f->open[func]--;
+	if (open)
+		--*open;
 }
 
 static __always_inline int func__leave(void *ctx, u32 func)
@@ -146,7 +162,7 @@ static __always_inline int func__leave(void *ctx, u32 func)
 	struct frt_func_frame *r, *up;
 	struct frt_func_state *f;
 	struct frt_func_node *n;
-	u64 now, total, off, i;
+	u64 now, total, off;
 
 	if (!s || s->mode == FRT_MODE_USER)
 		return 0;
@@ -172,11 +188,9 @@ static __always_inline int func__leave(void *ctx, u32 func)
 	pop(f, r);
 	total = now - r->ts;
 	off = total - (s->sum.cpu + (now - s->since) - r->cpu);
-	i = r->node - 1ul;
-	keep_bounds(i);
-	if (i >= FRT_FUNC_NODES)
+	n = node_at(f, r->node - 1ul);
+	if (!n)
 		return 0;
-	n = &f->ev.nodes[i];
 	n->total_ns += total;
 	n->off_ns += off;
 	n->child_ns += r->child;

@@ -13,6 +13,8 @@ extern const volatile __u64 knob_slow_ns;
 /* No contention tracepoints: the waker's stack is told whenever it ends a sleep
  * that signals do not end. */
 extern const volatile __u32 knob_lock_wakers;
+/* Address of cleanup_net, to know its work by; 0: it is not known. */
+extern const volatile __u64 knob_cleanup_net;
 /* Wake the reader when this many bytes lie in the ring; 0: never. */
 extern const volatile __u64 knob_wakeup_bytes;
 

@@ -3,11 +3,13 @@
 #define FRT_DEFINE
 #include "maps.h"
 #include "function.h"
+#include "deferred.h"
 
 const volatile __u32 knob_prev_state = 1;
 const volatile __u32 knob_off_stacks = 0;
 const volatile __u64 knob_slow_ns = FRT_CALL_SLOW_NS;
 const volatile __u32 knob_lock_wakers = 0;
+const volatile __u64 knob_cleanup_net = 0;
 const volatile __u64 knob_wakeup_bytes = 0;
 
 __u32 sampling = 0;

@@ -24,7 +24,7 @@
 #define FRT_COMM_INTERRUPT "[interrupt]\0\0\0\0" /* waker_comm: no task, an interrupt */
 #define FRT_STACK_MAX	  64  /* frames of a sample */
 #define FRT_OFF_STACK_MAX 32  /* frames of a switch-out */
-#define FRT_FUNC_NODES	  120  /* nodes of one call's function tree */
+#define FRT_FUNC_NODES	  128 /* nodes of one call's function tree; a power of two */
 #define FRT_FUNC_DEPTH	  16  /* nested probed functions */
 #define FRT_CREATORS_MAX  256 /* streams, or loops followed */
 #define FRT_CALL_SLOW_NS  50000 /* an undecoded call is sent from here on */
