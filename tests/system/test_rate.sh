@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# timeout: 300
+# timeout: 400
 # Rates: counts are exact, a known cost is found again, streams and stalls, what
 # happens when a limit is reached midway, and the tables that come out.
 # shellcheck disable=SC2016 # the dollars are jq's
@@ -90,7 +90,7 @@ nothing_left "known cost"
 
 # A cost that rises by 10 µs for each existing router.
 known_slope() {
-	printf 'base 500\nadd 4000\nslope 10000\n' >"$stim/cost.conf"
+	printf 'base 500\nadd 8000\nlink 8000\nslope 10000\n' >"$stim/cost.conf"
 	rate slope.json --to 800 --every 80 --ip "$stim/ipcost" --predict 1600,8000 || { cat slope.json.err; return 1; }
 	jq -e '.fit.b_ns_per_existing.mean as $b
 		| if ($b / 10000 - 1 | fabs) < 0.1 then true
@@ -225,7 +225,7 @@ for ((i = 0; i < 500; i++)); do
 done
 kill -INT $pid
 wait $pid
-check "interrupted: status 130" test $? -eq 130
+check "interrupted: status 130" test $? -eq 130 || cat err
 "$FRTRACE" report --json int.frt >int.json 2>err
 that "interrupted: the rows so far" '.status == 130 and .cause == "interrupted" and (.rows | length) >= 1' int.json
 nothing_left "interrupted"
