@@ -150,6 +150,13 @@ static __always_inline void send(struct frt_cpu *c, void *event, u64 size, u64 m
 		c->sent++;
 }
 
+/* Half of a pair is missing. */
+static __always_inline void unpaired(struct frt_cpu *c)
+{
+	if (attached)
+		c->loss[FRT_LOSS_UNPAIRED]++;
+}
+
 /* A slot for task t. Returns its state, blank apart from its identity. From here
  * on its events find it: what they must know is in flags. */
 static __always_inline struct task_state *slot__new(const struct task_struct *t, u8 flags, u64 now)

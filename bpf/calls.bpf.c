@@ -64,7 +64,7 @@ int frt_sys_enter(struct bpf_raw_tracepoint_args *ctx)
 	} else if (s->mode != FRT_MODE_USER) {
 		/* Its exit was not seen: what was open ends here. */
 		if (!(s->flags & FRT_F_FRESH))
-			c->loss[FRT_LOSS_UNPAIRED]++;
+			unpaired(c);
 		call__end(c, s, &s->sum, 0, now);
 	}
 	if (nr == NR_exit_group || nr == NR_exit) {
@@ -95,7 +95,7 @@ int frt_sys_exit(struct bpf_raw_tracepoint_args *ctx)
 		/* seccomp answers a call before its entry is traced; whoever was just
 		 * attached entered before. Neither is a loss. */
 		if (!(s->flags & FRT_F_FRESH) && !BPF_CORE_READ(current_task(), seccomp.mode))
-			c->loss[FRT_LOSS_UNPAIRED]++;
+			unpaired(c);
 		s->flags &= ~FRT_F_FRESH;
 		return 0;
 	}

@@ -12,6 +12,7 @@ const volatile __u32 knob_lock_wakers = 0;
 const volatile __u64 knob_cleanup_net = 0;
 const volatile __u64 knob_wakeup_bytes = 0;
 
+__u32 attached = 0;
 __u32 sampling = 0;
 __u32 epoch = 0;
 __u64 epoch_ts = 0;

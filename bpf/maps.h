@@ -75,9 +75,10 @@ FRT_MAP struct {
 } walks SEC(".maps");
 
 #ifndef FRT_DEFINE
-extern __u32 sampling;  /* 1: samples are wanted */
-extern __u32 epoch;     /* + 1 whenever the programs are attached */
-extern __u64 epoch_ts;  /* when */
+extern __u32 attached;	/* 1: all programs are; until then halves of pairs are missing */
+extern __u32 sampling;	/* 1: samples are wanted */
+extern __u32 epoch;	/* + 1 whenever the programs are attached */
+extern __u64 epoch_ts;	/* when */
 extern __u64 last_wake; /* when the reader was last woken */
 #endif
 

@@ -14,7 +14,7 @@ static __always_inline void switched_dead(struct frt_cpu *c, struct task_state *
 		s->flags |= FRT_F_SEND;
 		call__end(c, s, &s->sum, 0, now);
 	} else {
-		c->loss[FRT_LOSS_UNPAIRED]++;
+		unpaired(c);
 	}
 	e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
 	if (e) {
@@ -59,6 +59,8 @@ static __always_inline void switched_in(struct frt_cpu *c, struct task_state *s,
 {
 	u64 out = s->off.out, waking = s->off.waking, n = s->off.nstack;
 
+	if (s->flags & FRT_F_ON_CPU && s->epoch == epoch)
+		return; /* it moved to this CPU before switches were watched */
 	if (s->epoch != epoch || s->flags & FRT_F_UNSEEN) {
 		/* Attached while it was off the CPU: it slept in a call when somebody
 		 * has woken it since, otherwise it was preempted. */

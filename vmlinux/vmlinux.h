@@ -43,6 +43,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_HASH = 5,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_QUEUE = 22,
 	BPF_MAP_TYPE_STACK = 23,
 	BPF_MAP_TYPE_RINGBUF = 27,
@@ -106,7 +107,13 @@ struct mnt_namespace {
 	struct ns_common ns;
 };
 
+/* atomic_t up to 5.19, refcount_t since: a number at its beginning. */
+struct frt_count {
+	int counter;
+};
+
 struct nsproxy {
+	struct frt_count count;
 	struct mnt_namespace *mnt_ns;
 	struct net *net_ns;
 };

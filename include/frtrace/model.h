@@ -127,6 +127,7 @@ struct frt_levelrow {
 	double rate_per_s;
 	int64_t memory_per_router; /* bytes; INT64_MIN unknown */
 	int64_t slab_per_router;
+	int64_t backlog; /* namespaces dead but not gone after creating; INT64_MIN unknown */
 	double steal;	/* share of CPU time */
 	uint64_t fill_ns, filled, fill_threads, settle_ns, free_wait_ns;
 	struct frt_steprow *steps; /* creation steps, then router, delete, true */

@@ -128,7 +128,8 @@ int stepgrowth__fill(struct analysis *an); /* growth of each step, drift */
 int growth__fill(struct analysis *an);	   /* the partition of the router's growth */
 int account__fill(struct analysis *an);	   /* traced: kinds, actions, frames, stacks */
 int overhead__fill(struct analysis *an);
-int outside__fill(struct analysis *an); /* outside and deferred */
+int outside__fill(struct analysis *an);
+int deferred__fill(struct analysis *an);
 int worst__fill(struct analysis *an);
 
 /* The growth of estimates over the groups: shape, line and predictions. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What others do in answer: CPU time of tasks outside the workload, and kernel
- * work that a step left for later. */
+/* What others do in answer: CPU time of tasks outside the workload. */
 #include "analyze/analysis.h"
 
 #include <errno.h>
@@ -62,103 +61,11 @@ static int fill_outside(struct analysis *an, double routers)
 	return 0;
 }
 
-static int by_instance_number(const void *a, const void *b)
-{
-	const struct frt_stepinst *x = *(const struct frt_stepinst *const *)a;
-	const struct frt_stepinst *y = *(const struct frt_stepinst *const *)b;
-
-	return (x->instance > y->instance) - (x->instance < y->instance);
-}
-
-static const char *step_of(const struct analysis *an, const struct frt_stepinst **by_number,
-			   size_t n, uint32_t instance)
-{
-	size_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (by_number[mid]->instance < instance)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == n || by_number[lo]->instance != instance)
-		return NULL;
-	return an->row_name[row_of(by_number[lo])];
-}
-
-static int by_step_and_time(const void *a, const void *b)
-{
-	const struct frt_deferred *x = a, *y = b;
-	int c = strcmp(x->step, y->step);
-
-	if (c)
-		return c;
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return strcmp(x->function, y->function);
-}
-
-/* Sums by step and function, then per router. */
-static int fill_deferred(struct analysis *an, double routers)
-{
-	const struct frt_trail *t = an->t;
-	struct frt_profile *p = an->p;
-	const struct frt_stepinst **steps = calloc(t->step.n + 1, sizeof(*steps));
-	int err = 0;
-
-	p->deferred = arena__alloc(an->arena, (t->defer.n + 1) * sizeof(*p->deferred));
-	if (!steps || !p->deferred) {
-		free(steps);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < t->step.n; i++)
-		steps[i] = &t->step.v[i];
-	qsort(steps, t->step.n, sizeof(*steps), by_instance_number);
-	for (size_t i = 0; i < t->defer.n && !err; i++) {
-		const struct frt_defer *d = &t->defer.v[i];
-		const char *step = step_of(an, steps, t->step.n, d->instance);
-		const char *function = intern__get(an->strings, d->function ? d->function : "?");
-		double share = d->share_ppm ? (double)d->share_ppm / 1e6 : 1;
-		struct frt_deferred *r;
-		size_t k = 0;
-
-		if (!step)
-			continue;
-		if (!function)
-			err = -ENOMEM;
-		while (k < p->ndeferred &&
-		       (p->deferred[k].step != step || p->deferred[k].function != function))
-			k++;
-		r = &p->deferred[k];
-		if (k == p->ndeferred)
-			*r = (struct frt_deferred){ .step = step, .function = function };
-		p->ndeferred += k == p->ndeferred;
-		r->n += d->n;
-		if (d->t_end > d->t_start)
-			r->ns += (double)(d->t_end - d->t_start) * share;
-		r->wait_ns += (double)d->wait_ns * share;
-		if (d->t_start > d->t_queue)
-			r->delay_ns += (double)(d->t_start - d->t_queue);
-	}
-	for (size_t k = 0; k < p->ndeferred && routers > 0; k++) {
-		p->deferred[k].ns /= routers;
-		p->deferred[k].wait_ns /= routers;
-		p->deferred[k].delay_ns /= routers;
-	}
-	qsort(p->deferred, p->ndeferred, sizeof(*p->deferred), by_step_and_time);
-	free(steps);
-	return err;
-}
-
 int outside__fill(struct analysis *an)
 {
 	double routers = 0;
-	int err;
 
 	for (size_t i = 0; i < an->nlevels; i++)
-		routers += (double)an->level[i].nrouters;
-	err = fill_outside(an, routers);
-	return err ? err : fill_deferred(an, routers);
+		routers += (double)(an->level[i].nrouters + an->level[i].nsampled);
+	return fill_outside(an, routers);
 }

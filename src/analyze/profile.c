@@ -154,8 +154,8 @@ int analyze__profile(const struct frt_trail *t, const struct analyze_opts *o,
 		     struct frt_profile **out)
 {
 	static int (*const parts[])(struct analysis *) = {
-		analysis__sort, steps__fill,  stepgrowth__fill, overhead__fill,
-		account__fill,	growth__fill, outside__fill,	worst__fill,
+		analysis__sort, steps__fill,   stepgrowth__fill, overhead__fill, account__fill,
+		growth__fill,	outside__fill, deferred__fill,	 worst__fill,
 	};
 	struct analysis an = { .t = t, .o = o };
 	int err = -ENOMEM;

@@ -335,6 +335,8 @@ int cmd_profile(int argc, char **argv)
 		if (rc && rc != -EINTR)
 			status = cli__worse(status, workload_failed(&r, rc));
 	}
+	if (session__drain_rest(&r.s))
+		status = cli__worse(status, workload_failed(&r, -EIO));
 	if (!status && o.nprobes && trace__probes_missing(r.s.trace))
 		status = CLI_UNABLE;
 	if (!status && o.strict && data_lost(&r.s.lost))

@@ -213,6 +213,25 @@ int session__put_level(struct session *s, const struct frt_level *l)
 	return rc;
 }
 
+#define REST_TRIES 50
+#define REST_TRY_MS 10
+
+int session__drain_rest(struct session *s)
+{
+	int rc = 0;
+
+	if (!s->trace)
+		return 0;
+	for (int i = 0; i < REST_TRIES && trace__deferring(s->trace); i++)
+		poll(NULL, 0, REST_TRY_MS);
+	pthread_mutex_lock(&s->lock);
+	rc = trace__drain(s->trace);
+	if (rc && !s->put_error)
+		s->put_error = rc;
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
 void session__close(struct session *s)
 {
 	session__end_creating(s);

@@ -43,6 +43,10 @@ void session__end_creating(struct session *s);
 int session__put_level(struct session *s, const struct frt_level *l);
 int session__put(struct session *s, enum frt_rec type, const void *item);
 
+/* Before the record ends: waits a moment for the end of deferred work, and drains.
+ * 0 or -errno. */
+int session__drain_rest(struct session *s);
+
 /* Closes the tracer. The record stays. */
 void session__close(struct session *s);
 

@@ -279,6 +279,7 @@ static json_t *level(struct out *j, const struct frt_levelrow *l)
 	set(j, o, "rate_per_s", real(l->rate_per_s));
 	set(j, o, "memory_per_router", bytes(l->memory_per_router));
 	set(j, o, "slab_per_router", bytes(l->slab_per_router));
+	set(j, o, "backlog", bytes(l->backlog));
 	set(j, o, "steal", real(l->steal));
 	set(j, o, "filled", count(l->filled));
 	set(j, o, "fill_threads", count(l->fill_threads));

@@ -182,6 +182,7 @@ static void put_deferred(struct text *t)
 		{ "WAITS ms", TEXT_RIGHT, 0, 0, false }, { "QUEUED ms", TEXT_RIGHT, 0, 0, false },
 	};
 	struct text_table *tb = text_table__new(t, cols, ARRAY_SIZE(cols));
+	double sum = 0;
 
 	text__heading(t, "DEFERRED", "what steps leave to other tasks, per router");
 	for (size_t i = 0; i < t->p->ndeferred; i++) {
@@ -194,8 +195,37 @@ static void put_deferred(struct text *t)
 		text_table__cell(tb, text__ms(t, d->ns));
 		text_table__cell(tb, text__ms(t, d->wait_ns));
 		text_table__cell(tb, text__ms(t, d->delay_ns));
+		sum += d->ns;
 	}
 	text_table__print(tb);
+	text__paragraph(t, 0,
+			text__printf(t,
+				     "Cost that comes later, on other tasks: %s ms per router, in "
+				     "no step's wall.",
+				     text__ms(t, sum)));
+}
+
+/* Namespaces that are dead but not gone: creation that outruns destruction. */
+static void put_backlog(struct text *t)
+{
+	const char *list = NULL;
+
+	for (size_t i = 0; i < t->p->nlevels; i++) {
+		const struct frt_levelrow *l = &t->p->levels[i];
+
+		if (l->backlog == INT64_MIN || l->backlog <= 0 || !l->routers)
+			continue;
+		list = text__printf(t, "%s%s%s%s at %s", list ? list : "", list ? ", " : "",
+				    text__count(t, (uint64_t)l->backlog),
+				    l->again ? " (again)" : "", text__count(t, l->existing));
+	}
+	if (list)
+		text__paragraph(
+			t, 0,
+			text__printf(t,
+				     "Namespaces dead but not yet gone when creating ended: "
+				     "%s.",
+				     list));
 }
 
 #define OUTSIDE_MAX 6
@@ -237,6 +267,7 @@ void text__deferred(struct text *t)
 		if (t->whole)
 			text__blank(t);
 		put_deferred(t);
+		put_backlog(t);
 	}
 	if (t->p->noutside) {
 		if (t->whole || t->p->ndeferred)

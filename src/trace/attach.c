@@ -17,34 +17,47 @@
 
 #define RAW_TP "raw_tp/"
 
+static int attach_one(struct trace *t, struct bpf_program *prog, char *err, size_t errlen)
+{
+	const char *name = bpf_program__section_name(prog) + strlen(RAW_TP);
+	char reason[160], remedy[160];
+	struct bpf_link *link;
+	int rc;
+
+	if (t->at.n == TRACE_LINKS_MAX)
+		return fail(err, errlen, -E2BIG, "%s: more programs than links", name);
+	link = bpf_program__attach(prog);
+	if (!link) {
+		rc = -errno;
+		explain__bpf(-rc, reason, sizeof(reason), remedy, sizeof(remedy));
+		return fail(err, errlen, rc, "tracepoint %s: cannot attach: %s; %s", name, reason,
+			    remedy);
+	}
+	t->at.link[t->at.n++] = link;
+	return 0;
+}
+
 int attach__all(struct trace *t, char *err, size_t errlen)
 {
-	char reason[160], remedy[160];
-	struct bpf_program *prog;
-	struct bpf_link *link;
+	struct bpf_program *prog, *first = t->skel->progs.frt_switch;
 	const char *sec;
 	int rc;
 
+	/* Who is on which CPU must be known before anything else is told. */
+	rc = attach_one(t, first, err, errlen);
+	if (rc)
+		goto undo;
 	bpf_object__for_each_program(prog, t->skel->obj) {
 		sec = bpf_program__section_name(prog);
 		/* Sampling has events to be attached to, control programs have nothing. */
-		if (strncmp(sec, RAW_TP, strlen(RAW_TP)) || !bpf_program__autoload(prog))
+		if (prog == first || strncmp(sec, RAW_TP, strlen(RAW_TP)) ||
+		    !bpf_program__autoload(prog))
 			continue;
-		if (t->at.n == TRACE_LINKS_MAX) {
-			rc = -E2BIG;
-			fail(err, errlen, rc, "%s: more programs than links", sec);
+		rc = attach_one(t, prog, err, errlen);
+		if (rc)
 			goto undo;
-		}
-		link = bpf_program__attach(prog);
-		if (!link) {
-			rc = -errno;
-			explain__bpf(-rc, reason, sizeof(reason), remedy, sizeof(remedy));
-			fail(err, errlen, rc, "tracepoint %s: cannot attach: %s; %s",
-			     sec + strlen(RAW_TP), reason, remedy);
-			goto undo;
-		}
-		t->at.link[t->at.n++] = link;
 	}
+	t->skel->bss->attached = 1;
 	return 0;
 undo:
 	attach__none(t);
@@ -68,6 +81,8 @@ static void samples__close(struct attached *at)
 
 void attach__none(struct trace *t)
 {
+	if (t->skel && t->skel->bss)
+		t->skel->bss->attached = 0;
 	samples__close(&t->at);
 	for (unsigned i = 0; i < t->at.n; i++)
 		bpf_link__destroy(t->at.link[i]);

@@ -56,6 +56,12 @@ int trace__drain(struct trace *t)
 	return -ENOTSUP;
 }
 
+bool trace__deferring(const struct trace *t)
+{
+	(void)t;
+	return false;
+}
+
 int trace__fd(const struct trace *t)
 {
 	(void)t;

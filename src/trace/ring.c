@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int put_fork(const struct frt_sink *sink, const struct frt_ev_fork *e)
@@ -257,6 +258,51 @@ static int put_lock(struct stacks *s, const struct frt_sink *sink, const struct 
 	return err ? err : sink->put(sink->ctx, FRT_REC_LOCK, &k);
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* A shared item becomes one line for each instance that caused it; those of which
+ * there was no room to tell count as nobody's. */
+static int put_defer(struct stacks *s, const struct frt_sink *sink, const struct frt_ev_defer *e,
+		     size_t size)
+{
+	size_t told = (size - offsetof(struct frt_ev_defer, drops)) / sizeof(e->drops[0]), n;
+	uint64_t took = e->h.ts - e->t_start;
+	uint32_t drops[FRT_DROPS_MAX];
+	struct frt_defer d = {
+		.instance = e->h.tag.instance,
+		.task = e->h.tag.task,
+		.n = 1,
+		.t_queue = e->t_queue,
+		.t_start = e->t_start,
+		.t_end = e->h.ts,
+		.wait_ns = took > e->cpu_ns ? took - e->cpu_ns : 0,
+		.function = stacks__frame(s, e->func),
+	};
+	int err = 0;
+
+	if (!e->ndrops)
+		return sink->put(sink->ctx, FRT_REC_DEFER, &d);
+	told = told < FRT_DROPS_MAX ? told : FRT_DROPS_MAX;
+	told = told < e->ndrops ? told : e->ndrops;
+	memcpy(drops, e->drops, told * sizeof(drops[0]));
+	qsort(drops, told, sizeof(drops[0]), by_number);
+	n = e->ndrops - told;
+	for (size_t i = 0, k; (i < told || n) && !err; i = k, n = 0) {
+		d.instance = n ? 0 : drops[i];
+		for (k = i; k < told && drops[k] == d.instance;)
+			k++;
+		d.n = n + (k - i);
+		d.task = d.instance && d.instance == e->h.tag.instance ? e->h.tag.task : 0;
+		err = sink->put(sink->ctx, FRT_REC_DEFER, &d);
+	}
+	return err;
+}
+
 int event__put(struct stacks *s, const struct functions *fn, const struct frt_sink *sink,
 	       const void *data, size_t size)
 {
@@ -269,6 +315,7 @@ int event__put(struct stacks *s, const struct functions *fn, const struct frt_si
 		[FRT_EV_DEAD] = sizeof(struct frt_ev_dead),
 		[FRT_EV_FUNC] = offsetof(struct frt_ev_func, nodes),
 		[FRT_EV_LOCK] = sizeof(struct frt_ev_lock),
+		[FRT_EV_DEFER] = offsetof(struct frt_ev_defer, drops),
 	};
 	const struct frt_event *h = data;
 
@@ -292,6 +339,8 @@ int event__put(struct stacks *s, const struct functions *fn, const struct frt_si
 		return put_func(s, fn, sink, data, size);
 	case FRT_EV_LOCK:
 		return put_lock(s, sink, data);
+	case FRT_EV_DEFER:
+		return put_defer(s, sink, data, size);
 	}
 	return -EBADMSG;
 }

@@ -74,6 +74,9 @@ static int choose_programs(struct trace *t)
 			load = t->opts.waits && has_tracepoint(btf, sec + 7);
 		bpf_program__set_autoload(prog, load);
 	}
+	bpf_program__set_autoload(t->skel->progs.frt_exit_drop, t->opts.waits);
+	if (t->opts.waits)
+		t->skel->rodata->knob_cleanup_net = stacks__address(t->stacks, "cleanup_net");
 	t->contention = t->opts.waits && has_tracepoint(btf, "contention_begin");
 	t->skel->rodata->knob_lock_wakers = t->opts.waits && !t->contention;
 	btf__free(btf);
@@ -414,6 +417,16 @@ int trace__drain(struct trace *t)
 int trace__fd(const struct trace *t)
 {
 	return ring_buffer__epoll_fd(t->ring);
+}
+
+bool trace__deferring(const struct trace *t)
+{
+	uint64_t work;
+	uint32_t tid;
+
+	return !t->paused && t->opts.waits &&
+	       (!bpf_map_get_next_key(bpf_map__fd(t->skel->maps.works), NULL, &work) ||
+		!bpf_map_get_next_key(bpf_map__fd(t->skel->maps.runs), NULL, &tid));
 }
 
 int trace__pause(struct trace *t)

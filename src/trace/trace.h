@@ -42,6 +42,10 @@ int trace__drain(struct trace *t);
 /* A descriptor to poll; drains when readable (more than one stream, foreign). */
 int trace__fd(const struct trace *t);
 
+/* Does work that followed tasks queued still run, or wait to? For who wants to
+ * drain its end too. False where that is not traced. */
+bool trace__deferring(const struct trace *t);
+
 /* Detaches everything (links destroyed, perf events closed) and attaches again;
  * for measuring the cost of looking. Tags survive. */
 int trace__pause(struct trace *t);

@@ -318,6 +318,7 @@ void sample__level(struct frt_levelrow *l, uint32_t id, uint32_t asked, int leve
 				    .warmup = 3,
 				    .memory_per_router = INT64_MIN,
 				    .slab_per_router = INT64_MIN,
+				    .backlog = INT64_MIN,
 				    .settle_ns = 1000000000,
 				    .free_wait_ns = 410000000 };
 	if (asked) {
@@ -326,6 +327,7 @@ void sample__level(struct frt_levelrow *l, uint32_t id, uint32_t asked, int leve
 		l->fill_ns = 9100000000;
 		l->memory_per_router = 440402;
 		l->slab_per_router = 314573;
+		l->backlog = l->again ? 7 : 0;
 	}
 	l->gap = dist_of(values_around(gap, l->routers, 3), l->routers);
 	fill_steps(l, level, traced);

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * Deferred work: an item queued by a followed task carries its tag to where it is
+ * executed. cleanup_net is one item for all namespaces that died since it ran last:
+ * it is told with everyone who was seen to drop one, whoever queued it.
+ */
+#include "account.h"
+#include "deferred.h"
+
+#define DROPS_POPPED 512 /* in one run; the rest is left for the next */
+
+/* CPU time of the task that runs here, up to now. The scheduler's sum lags until
+ * the next tick: what it was when the task was picked, and since then. */
+static __always_inline u64 cpu_until(const struct frt_cpu *c, struct task_struct *t, u64 now)
+{
+	if (c->task == (u64)t && now > c->ts)
+		return BPF_CORE_READ(t, se.prev_sum_exec_runtime) + (now - c->ts);
+	return BPF_CORE_READ(t, se.sum_exec_runtime);
+}
+
+static __always_inline void drop(struct frt_cpu *c, u32 instance)
+{
+	if (bpf_map_push_elem(&drops, &instance, 0))
+		c->loss[FRT_LOSS_MAPS]++;
+}
+
+SEC("raw_tp/workqueue_queue_work")
+int frt_work_queue(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct work_struct *work = (void *)ctx->args[2];
+	struct frt_cpu *c = this_cpu();
+	struct task_state *s = followed(c);
+	struct frt_work w = {};
+	u64 key = (u64)work;
+	u32 tid;
+	bool net;
+
+	if (!c)
+		return 0;
+	net = knob_cleanup_net && (u64)BPF_CORE_READ(work, func) == knob_cleanup_net;
+	if (!s && !net)
+		return 0;
+	/* What an interrupt queues, a timer's item for one, is not the task's. What a
+	 * call left for its way out (the last reference to a namespace) is. */
+	if (s && (is_quiet(s) || in_interrupt(ctx, current_task(), &c->scratch) ||
+		  (s->mode == FRT_MODE_USER && entered_by_interrupt(current_task()))))
+		s = NULL;
+	if (s)
+		fill_tag(s, &w.tag);
+	if (net) {
+		tid = (u32)bpf_get_current_pid_tgid();
+		if (bpf_map_lookup_elem(&dropping, &tid))
+			bpf_map_delete_elem(&dropping, &tid);
+		else
+			drop(c, w.tag.instance);
+	} else if (!s) {
+		return 0;
+	}
+	w.t_queue = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&works, &key, &w, BPF_ANY))
+		c->loss[FRT_LOSS_MAPS]++;
+	return 0;
+}
+
+/* Takes who dropped a namespace since the last run. */
+static __always_inline void take_drops(void)
+{
+	u32 zero = 0, instance = 0, n = 0, at;
+	struct frt_batch *b = bpf_map_lookup_elem(&batches, &zero);
+
+	if (!b)
+		return;
+	for (int i = 0; i < DROPS_POPPED; i++) {
+		if (bpf_map_pop_elem(&drops, &instance))
+			break;
+		at = n++;
+		asm volatile("" : "+r"(at));
+		if (at < FRT_DROPS_MAX)
+			b->instance[at] = instance;
+	}
+	b->n = n;
+}
+
+SEC("raw_tp/workqueue_execute_start")
+int frt_work_start(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct work_struct *work = (void *)ctx->args[0];
+	struct frt_cpu *c = this_cpu();
+	struct task_struct *t;
+	struct frt_run r = {};
+	struct frt_work *w;
+	u64 key = (u64)work, now;
+	u32 tid;
+
+	w = bpf_map_lookup_elem(&works, &key);
+	if (!w || !c)
+		return 0;
+	/* Queued before a pause: whether it ran meanwhile, nobody saw. */
+	if (w->t_queue < epoch_ts) {
+		bpf_map_delete_elem(&works, &key);
+		return 0;
+	}
+	now = bpf_ktime_get_ns();
+	t = current_task();
+	r.tag = w->tag;
+	r.work = key;
+	r.t_queue = w->t_queue;
+	r.t_start = now;
+	r.func = (u64)BPF_CORE_READ(work, func);
+	r.cpu = cpu_until(c, t, now);
+	bpf_map_delete_elem(&works, &key);
+	if (knob_cleanup_net && r.func == knob_cleanup_net)
+		take_drops();
+	tid = (u32)bpf_get_current_pid_tgid();
+	if (bpf_map_update_elem(&runs, &tid, &r, BPF_ANY))
+		c->loss[FRT_LOSS_MAPS]++;
+	return 0;
+}
+
+SEC("raw_tp/workqueue_execute_end")
+int frt_work_end(struct bpf_raw_tracepoint_args *ctx)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid(), use = FRT_SCRATCH_TASK, zero = 0;
+	struct frt_run *r = bpf_map_lookup_elem(&runs, &tid);
+	struct frt_cpu *c = this_cpu();
+	struct frt_scratch *sc;
+	struct frt_ev_defer *e;
+	struct frt_batch *b;
+	u64 now, n = 0;
+
+	if (!r || !c)
+		return 0;
+	if (r->work != ctx->args[0] || r->t_start < epoch_ts) {
+		bpf_map_delete_elem(&runs, &tid);
+		return 0;
+	}
+	sc = bpf_map_lookup_elem(&scratches, &use);
+	b = bpf_map_lookup_elem(&batches, &zero);
+	if (!sc || !b)
+		return 0;
+	now = bpf_ktime_get_ns();
+	e = &sc->defer;
+	e->h.type = FRT_EV_DEFER;
+	e->h.cpu = bpf_get_smp_processor_id();
+	e->h.ts = now;
+	e->h.tag = r->tag;
+	e->func = r->func;
+	e->t_queue = r->t_queue;
+	e->t_start = r->t_start;
+	e->cpu_ns = cpu_until(c, current_task(), now) - r->cpu;
+	e->ndrops = e->pad = 0;
+	if (knob_cleanup_net && r->func == knob_cleanup_net) {
+		e->ndrops = b->n;
+		n = b->n < FRT_DROPS_MAX ? b->n : FRT_DROPS_MAX;
+		__builtin_memcpy(e->drops, b->instance, sizeof(e->drops));
+	}
+	bpf_map_delete_elem(&runs, &tid);
+	n = __builtin_offsetof(struct frt_ev_defer, drops) + n * sizeof(u32);
+	e->h.size = n;
+	send(c, e, n, sizeof(*e), now);
+	return 0;
+}
+
+/* Of every task, followed or not: what cleanup_net does is shared among all. */
+SEC("raw_tp/sched_process_exit")
+int frt_exit_drop(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct frt_cpu *c = this_cpu();
+	struct task_state *s;
+	u32 tid, one = 1;
+
+	if (!c || !knob_cleanup_net || !task__last_in_net(current_task()))
+		return 0;
+	s = followed_here(c);
+	tid = (u32)bpf_get_current_pid_tgid();
+	bpf_map_update_elem(&dropping, &tid, &one, BPF_ANY);
+	drop(c, s ? instance_of(s) : 0);
+	return 0;
+}
