@@ -350,5 +350,6 @@ int main(void)
 #endif
 	};
 
+	cmocka_set_test_filter(getenv("FRT_TEST")); /* a pattern of names, for one alone */
 	return cmocka_run_group_tests(tests, open_tracer, close_tracer);
 }

@@ -146,7 +146,7 @@ static void test_samples(void **state)
 	/* 999 a second of CPU time, unless the kernel finds its interrupts too long for
 	 * that, as it does under emulation. */
 	if (max_sample_rate() >= 4000)
-		assert_near(n * 1001001.0, told->ns, 0.1, 5 * MS);
+		assert_near(n * 1001001.0, told->ns, 0.3, 5 * MS);
 	assert_true(n >= 10);
 	assert_true(kernel * 10 >= n * 9);
 	no_losses("samples");
@@ -552,5 +552,6 @@ int main(void)
 		cmocka_unit_test(test_loss),
 	};
 
+	cmocka_set_test_filter(getenv("FRT_TEST")); /* a pattern of names, for one alone */
 	return cmocka_run_group_tests(tests, open_tracer, close_tracer);
 }
