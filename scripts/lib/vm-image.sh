@@ -110,6 +110,11 @@ image_user() {
 	printf 'root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000:user:/home:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n' \
 		>"$stage/etc/passwd"
 	printf 'root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n' >"$stage/etc/group"
+	# The one locale every Debian has.
+	[ ! -d /usr/lib/locale/C.utf8 ] || {
+		mkdir -p "$stage/usr/lib/locale"
+		cp -r /usr/lib/locale/C.utf8 "$stage/usr/lib/locale/"
+	}
 	echo '127.0.0.1 localhost vm' >"$stage/etc/hosts"
 	printf 'passwd: files\ngroup: files\nhosts: files\n' >"$stage/etc/nsswitch.conf"
 	echo vm >"$stage/etc/hostname"
