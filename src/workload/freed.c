@@ -18,6 +18,21 @@
 #include <unistd.h>
 
 #define STUCK_NS 30000000000ull /* without progress: somebody holds them */
+#define ODD_NS 1000000000ull	/* without progress: is it one of ours at all? */
+
+/* Not of the kind we make: somebody took the name, and it will stay. */
+static bool is_foreign(const char *ifname)
+{
+	struct netlink *nl;
+	struct netlink_link l;
+	bool foreign;
+
+	if (netlink__open(&nl))
+		return false;
+	foreign = !netlink__get(nl, ifname, &l) && strcmp(l.kind, "veth");
+	netlink__close(nl);
+	return foreign;
+}
 
 static int wait_link(struct workload *w, const char *ifname, uint64_t *last)
 {
@@ -26,6 +41,8 @@ static int wait_link(struct workload *w, const char *ifname, uint64_t *last)
 	while (wl__link_exists(w, ifname, NULL)) {
 		if (now_ns() - *last > STUCK_NS)
 			return -ETIMEDOUT;
+		if (now_ns() - *last > ODD_NS && is_foreign(ifname))
+			break;
 		if (wl__sleep(w, ms))
 			return -EINTR;
 		if (ms < 20)
