@@ -4,6 +4,7 @@
 #include "maps.h"
 #include "function.h"
 #include "deferred.h"
+#include "outside_maps.h"
 
 const volatile __u32 knob_prev_state = 1;
 const volatile __u32 knob_off_stacks = 0;
@@ -18,5 +19,6 @@ __u32 epoch = 0;
 __u64 epoch_ts = 0;
 __u64 last_wake = 0;
 __u32 funcs_ready = 0;
+__u64 outside_since = 0;
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

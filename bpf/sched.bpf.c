@@ -2,6 +2,7 @@
 /* On and off the CPU: who runs here, how long it was away, who woke it. */
 #include "account.h"
 #include "lock.h"
+#include "outside.h"
 
 /* A death is told when the task leaves its CPU for the last time: its parent
  * was woken before, and what is between belongs to the task. */
@@ -158,6 +159,8 @@ int frt_switch(struct bpf_raw_tracepoint_args *ctx)
 			slot__free(s);
 		else
 			switched_out(ctx, c, s, state, ctx->args[0] & 1, now);
+	} else if (outside_since && knob_off_stacks) {
+		outside__ran(c, prev, now);
 	}
 	c->slot = 0;
 	c->tid = BPF_CORE_READ(next, pid);
@@ -179,9 +182,12 @@ static __always_inline void woken(void *ctx, const struct task_struct *p)
 	struct frt_cpu *c;
 	u64 now;
 
-	if (!s)
-		return;
 	c = this_cpu();
+	if (!s) {
+		if (outside_since && knob_off_stacks && c && c->slot)
+			outside__woken(ctx, c, p);
+		return;
+	}
 	if (!c)
 		return;
 	now = bpf_ktime_get_ns();

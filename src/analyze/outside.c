@@ -42,11 +42,14 @@ static int fill_outside(struct analysis *an, double routers)
 			p->noutside++;
 			r->task = name;
 			r->own = o->own;
+			r->baseline_ns = NAN;
 		}
 		if (!r->woken_by && o->woken_by)
 			r->woken_by = intern__get(an->strings, o->woken_by);
 		r->cpu_ns += (double)o->cpu_ns;
 		/* what it uses anyway, over the time that was measured */
+		if (o->base_over_ns && isnan(r->baseline_ns))
+			r->baseline_ns = 0;
 		if (o->base_over_ns)
 			r->baseline_ns += (double)o->base_cpu_ns * (double)o->over_ns /
 					  (double)o->base_over_ns;
@@ -54,8 +57,11 @@ static int fill_outside(struct analysis *an, double routers)
 	for (size_t k = 0; k < p->noutside; k++) {
 		struct frt_outsiderow *r = &p->outside[k];
 
-		r->per_router_ns = routers > 0 ? fmax(r->cpu_ns - r->baseline_ns, 0) / routers
-					       : NAN;
+		r->per_router_ns =
+			routers > 0 ? fmax(r->cpu_ns - (isnan(r->baseline_ns) ? 0 : r->baseline_ns),
+					   0) /
+					      routers
+				    : NAN;
 	}
 	qsort(p->outside, p->noutside, sizeof(*p->outside), by_excess);
 	return 0;
@@ -63,9 +69,15 @@ static int fill_outside(struct analysis *an, double routers)
 
 int outside__fill(struct analysis *an)
 {
+	const struct frt_trail *t = an->t;
 	double routers = 0;
 
+	/* the levels it was taken at, routers to warm up included: it was on for them too */
 	for (size_t i = 0; i < an->nlevels; i++)
-		routers += (double)(an->level[i].nrouters + an->level[i].nsampled);
+		for (size_t k = 0; k < t->outside.n; k++)
+			if (t->outside.v[k].level == an->level[i].l->id) {
+				routers += an->level[i].l->routers + an->level[i].l->warmup;
+				break;
+			}
 	return fill_outside(an, routers);
 }

@@ -372,8 +372,7 @@ static bool in_list(const char *const *v, size_t n, const char *frame)
 	return false;
 }
 
-/* Names end with " [module]" for a module's functions. */
-static bool fits(const char *pattern, const char *frame)
+bool waits__fits(const char *pattern, const char *frame)
 {
 	const char *star = strchr(pattern, '*');
 	size_t n = strlen(pattern);
@@ -399,7 +398,7 @@ static bool has_frame(const struct wait *w, const char *frame)
 static enum primitive primitive_of(const char *frame)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(primitives); i++)
-		if (fits(primitives[i].frame, frame))
+		if (waits__fits(primitives[i].frame, frame))
 			return primitives[i].kind;
 	return NO_LOCK;
 }
@@ -434,7 +433,7 @@ const char *waits__lock(const char *const *frames, size_t nframes, const char **
 		*taker = at ? frames[at - 1] : NULL;
 	for (size_t i = 0; at && i < ARRAY_SIZE(takers); i++)
 		if ((takers[i].kind == NO_LOCK || takers[i].kind == kind) &&
-		    fits(takers[i].taker, frames[at - 1]))
+		    waits__fits(takers[i].taker, frames[at - 1]))
 			return takers[i].lock;
 	return NULL;
 }
@@ -467,7 +466,7 @@ static const char *class_of_place(const struct wait *w)
 {
 	for (size_t k = below_scheduler(w->frames, w->nframes); k-- > 0;)
 		for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-			if (fits(places[i].frame, w->frames[k]))
+			if (waits__fits(places[i].frame, w->frames[k]))
 				return places[i].class;
 	return NULL;
 }
@@ -505,9 +504,9 @@ const char *waits__class(const struct wait *w, char *buf)
 
 static bool is_grace_period(const char *frame)
 {
-	return fits("synchronize_rcu*", frame) || fits("synchronize_net", frame) ||
-	       fits("exp_funnel_lock", frame) || fits("__wait_rcu_gp", frame) ||
-	       fits("rcu_barrier", frame);
+	return waits__fits("synchronize_rcu*", frame) || waits__fits("synchronize_net", frame) ||
+	       waits__fits("exp_funnel_lock", frame) || waits__fits("__wait_rcu_gp", frame) ||
+	       waits__fits("rcu_barrier", frame);
 }
 
 const char *waits__where(const char *const *frames, size_t nframes, char *buf)
@@ -526,59 +525,13 @@ const char *waits__where(const char *const *frames, size_t nframes, char *buf)
 	if (!is_grace_period(frames[n - 1]))
 		return frames[n - 1];
 	while (n > 1 && is_grace_period(frames[n - 1])) {
-		net = net || fits("synchronize_net", frames[n - 1]);
+		net = net || waits__fits("synchronize_net", frames[n - 1]);
 		n--;
 	}
 	if (!net && !in_list(net_callers, ARRAY_SIZE(net_callers), frames[n - 1]))
 		return frames[n - 1];
 	snprintf(buf, WAITS_TEXT_MAX, "%s (synchronize_net)", frames[n - 1]);
 	return buf;
-}
-
-bool waits__unlocks(const char *const *frames, size_t nframes)
-{
-	static const char *const unlock[] = {
-		"mutex_unlock",
-		"__mutex_unlock_slowpath*",
-		"rwsem_wake*",
-		"up_read*",
-		"up_write*",
-		"__up_read",
-		"__up_write",
-		"percpu_up_*",
-		"rt_mutex_slowunlock",
-		"ww_mutex_unlock",
-		"rtnl_unlock",
-		"__rtnl_unlock",
-		"rwsem_downgrade_wake",
-		"downgrade_write",
-		"up",
-		"__locks_wake_up_blocks",
-		"locks_wake_up_blocks",
-		"locks_delete_lock_ctx",
-		"locks_unlink_lock_ctx",
-		"locks_remove_flock",
-		"flock_lock_inode",
-	};
-
-	for (size_t k = nframes; k-- > 0;)
-		for (size_t i = 0; i < ARRAY_SIZE(unlock); i++)
-			if (fits(unlock[i], frames[k]))
-				return true;
-	return false;
-}
-
-bool waits__wakes(const char *frame)
-{
-	static const char *const wakers[] = {
-		"try_to_wake_up",	    "wake_up_*", "__wake_up*", "default_wake_function",
-		"autoremove_wake_function", "complete",	 "swake_up_*"
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(wakers); i++)
-		if (fits(wakers[i], frame))
-			return true;
-	return false;
 }
 
 bool waits__is_scheduler(const char *frame)

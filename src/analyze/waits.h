@@ -21,6 +21,10 @@ struct wait {
 
 #define WAITS_TEXT_MAX 128 /* enough for a class, and for a place */
 
+/* Is it this function? A '*' in the pattern stands for anything; the " [module]" behind
+ * a module's function does not count. */
+bool waits__fits(const char *pattern, const char *frame);
+
 /* The class of a wait, "other" when no rule knows it: a constant, or in buf (of
  * WAITS_TEXT_MAX bytes), where it is cut rather than overrun. */
 const char *waits__class(const struct wait *w, char *buf);
@@ -38,6 +42,10 @@ const char *waits__lock(const char *const *frames, size_t nframes, const char **
 
 /* Does this stack (of a waker) let go of a lock? */
 bool waits__unlocks(const char *const *frames, size_t nframes);
+
+/* What a waking was, by the waker's stack: "uevent", "netlink message", "mountinfo
+ * poll", …; a constant. NULL: nobody knows. */
+const char *waits__waking(const char *const *frames, size_t nframes);
 
 /* A frame that wakes somebody: the way from an unlock to a tracepoint. */
 bool waits__wakes(const char *frame);

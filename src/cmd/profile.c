@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,24 @@ static int workload_failed(struct profile_run *r, int rc)
 	return cli__error(CLI_FAILED, "%s", workload__error(r->w));
 }
 
+/* What the machine does by itself while nothing is created. */
+#define BASELINE_FIRST_MS 2000
+#define BASELINE_MS 1000
+
+static int take_baseline(struct profile_run *r)
+{
+	int ms = r->level_id == 1 ? BASELINE_FIRST_MS : BASELINE_MS;
+	int rc;
+
+	/* Who does not want to wait for quiet has no baseline. */
+	if (!r->s.trace || !r->o->settle)
+		return 0;
+	rc = trace__outside_begin(r->s.trace, true);
+	for (; !rc && ms > 0 && !cli__interrupted(); ms -= 100)
+		poll(NULL, 0, 100);
+	return rc ? rc : trace__outside_end(r->s.trace);
+}
+
 static int measure_level(struct profile_run *r, uint32_t asked, bool again, uint64_t *existing)
 {
 	const struct profile_opts *o = r->o;
@@ -65,11 +84,17 @@ static int measure_level(struct profile_run *r, uint32_t asked, bool again, uint
 	if (!rc)
 		rc = workload__settle(r->w, &l);
 	if (!rc)
+		rc = take_baseline(r);
+	if (!rc && r->s.trace)
+		rc = trace__outside_begin(r->s.trace, false);
+	if (!rc)
 		rc = session__begin_creating(&r->s);
 	if (rc)
 		return rc;
 	rc = workload__create(r->w, &l, (uint32_t)o->warmup, (uint32_t)o->routers);
 	session__end_creating(&r->s);
+	if (r->s.trace && trace__outside_end(r->s.trace) && !rc)
+		rc = -ENOMEM;
 	if (!rc && !o->keep)
 		rc = workload__delete_created(r->w, &l);
 	*existing = l.existing;

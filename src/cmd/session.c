@@ -190,6 +190,8 @@ int session__put_level(struct session *s, const struct frt_level *l)
 	if (s->trace) {
 		rc = trace__drain(s->trace);
 		if (!rc)
+			rc = trace__outside_put(s->trace, l->id);
+		if (!rc)
 			rc = trace__loss(s->trace, &loss);
 		loss.level = l->id;
 		if (!rc)

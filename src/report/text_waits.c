@@ -98,11 +98,17 @@ static void collect_step(struct text *t, const struct frt_steprow *s, struct wai
 	}
 }
 
+#define HOLDER_SHARE 0.2
+
 static void put_holders(struct text *t, struct text_table *tb, size_t parent,
-			const struct wait_row *r)
+			const struct wait_row *r, bool one)
 {
 	for (size_t i = 0; r->last && i < r->last->nholders; i++) {
 		const struct frt_holder *h = &r->last->holders[i];
+
+		/* the whole report names who counts */
+		if (t->whole && h->ns < HOLDER_SHARE * r->last->ns)
+			continue;
 
 		text_table__line(tb, parent);
 		text_table__cell(tb, text__printf(t, "held by %s", text__name(t, h->task)));
@@ -110,7 +116,8 @@ static void put_holders(struct text *t, struct text_table *tb, size_t parent,
 		text_table__cell(tb, "");
 		text_table__cell(tb, h->stack ? text__name(t, h->stack) : "");
 		text_table__cell(tb, "");
-		text_table__cell(tb, "");
+		if (!one)
+			text_table__cell(tb, "");
 		text_table__cell(tb, r->routers ? text__ms(t, h->ns / r->routers) : "");
 	}
 }
@@ -118,9 +125,9 @@ static void put_holders(struct text *t, struct text_table *tb, size_t parent,
 static void put_waits(struct text *t, const struct wait_row *v, size_t n)
 {
 	struct text_column cols[] = {
-		{ "CLASS", TEXT_LEFT, 12, 0, !t->whole }, { "STEP", TEXT_LEFT, 6, 0, false },
-		{ "ACTION", TEXT_LEFT, 12, 0, false },	  { "WHERE", TEXT_LEFT, 12, 0, false },
-		{ "n", TEXT_RIGHT, 0, 1, false },	  { NULL, TEXT_RIGHT, 0, 0, false },
+		{ "CLASS", TEXT_LEFT, 12, 0, true },   { "STEP", TEXT_LEFT, 6, 0, false },
+		{ "ACTION", TEXT_LEFT, 12, 0, false }, { "WHERE", TEXT_LEFT, 12, 0, false },
+		{ "n", TEXT_RIGHT, 0, 1, false },      { NULL, TEXT_RIGHT, 0, 0, false },
 		{ NULL, TEXT_RIGHT, 0, 0, false },
 	};
 	bool one = t->first == t->last;
@@ -142,8 +149,7 @@ static void put_waits(struct text *t, const struct wait_row *v, size_t n)
 		if (!one)
 			text_table__cell(tb, text__ms(t, v[i].first_ns));
 		text_table__cell(tb, text__ms(t, v[i].last_ns));
-		if (!t->whole && !one)
-			put_holders(t, tb, line, &v[i]);
+		put_holders(t, tb, line, &v[i], one);
 	}
 	text_table__print(tb);
 	if (t->whole && n > WAITS_MAX)

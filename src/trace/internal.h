@@ -51,6 +51,22 @@ struct attached {
 	unsigned ncpus;
 };
 
+/* CPU time of a name outside, in the baseline and while measuring. */
+struct outside_row {
+	const char *name, *woken_by;
+	uint64_t cpu, base_cpu;
+};
+
+struct outside {
+	struct outside_row *v;
+	size_t n, cap;
+	bool baseline; /* that is what is being taken */
+	uint64_t from, own_from, over, own, base_over, base_own;
+	struct arena *arena;
+	struct intern *names;
+};
+void outside__free(struct outside *o);
+
 struct trace {
 	struct trace_opts opts;
 	struct frtrace_bpf *skel;
@@ -58,6 +74,7 @@ struct trace {
 	struct stacks *stacks;
 	struct attached at;
 	struct functions fn;
+	struct outside outside;
 	int sink_err; /* the sink failed: everything after is dropped */
 	bool sampling, paused;
 	bool contention; /* the kernel tells of contended locks */

@@ -248,6 +248,7 @@ void trace__close(struct trace *t)
 		munmap(t->cells, FRT_CREATORS_MAX * sizeof(*t->cells));
 	frtrace_bpf__destroy(t->skel);
 	stacks__free(t->stacks);
+	outside__free(&t->outside);
 	free(t->creator_task);
 	free(t->creator_tid);
 	free(t->pending);

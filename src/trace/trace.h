@@ -46,6 +46,14 @@ int trace__fd(const struct trace *t);
  * drain its end too. False where that is not traced. */
 bool trace__deferring(const struct trace *t);
 
+/* CPU time of tasks that are not followed, by name: from begin to end, once as a
+ * baseline and then for each level. put gives the sink what was measured last (with
+ * the baseline taken last, over 0 when there is none), as of `level`; nothing when
+ * nothing was. One thread; 0 or -errno. */
+int trace__outside_begin(struct trace *t, bool baseline);
+int trace__outside_end(struct trace *t);
+int trace__outside_put(struct trace *t, uint32_t level);
+
 /* Detaches everything (links destroyed, perf events closed) and attaches again;
  * for measuring the cost of looking. Tags survive. */
 int trace__pause(struct trace *t);
