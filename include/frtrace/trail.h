@@ -85,6 +85,7 @@ struct frt_router {
 	uint64_t t0, t1; /* first creation step's t0 to the last one's t1 */
 	uint64_t existing;
 	uint64_t steal_ns, cpu_ns;
+	uint32_t creator; /* task whose the time between its steps is; 0: the steps' creator */
 };
 
 /* One command (or labelled phase). */
@@ -98,6 +99,7 @@ struct frt_stepinst {
 	uint64_t t0, t1;
 	uint64_t utime_ns, stime_ns; /* rusage of the child (thread); 0 unknown */
 	uint64_t minflt, nvcsw, nivcsw;
+	uint32_t part; /* 1: a part of its instance; of that, only what is in [t0, t1] */
 };
 
 /* A followed task's birth. */

@@ -489,6 +489,10 @@ static void account_step(struct collect *c, const struct frt_stepinst *s)
 	for (size_t i = 0; i < n && !c->err; i++) {
 		const struct task *t = tasks[i];
 
+		if (s->part) {
+			count_calls(c, t, s->t0, s->t1);
+			continue;
+		}
 		count_calls(c, t, 0, UINT64_MAX);
 		for (size_t k = 0; k < t->nexec; k++)
 			count_summed(c, t->exec[k]->rest_n);
@@ -497,8 +501,9 @@ static void account_step(struct collect *c, const struct frt_stepinst *s)
 		all[1] += task__cpu(t);
 	}
 	if (creator) {
-		count_calls(c, creator, s->t0, s->t1);
-		all[0] = on_cpu_between(creator, s->t0, s->t1);
+		if (!s->part || creator->instance != s->instance)
+			count_calls(c, creator, s->t0, s->t1);
+		all[0] = s->part ? 0 : on_cpu_between(creator, s->t0, s->t1);
 	}
 	for (size_t i = 0; i < c->ix.nservers && !c->err; i++) {
 		const struct task *t = c->ix.server[i];
@@ -540,7 +545,8 @@ static void account_gaps(struct collect *c, const struct router *r)
 		if (s->t0 < at || s->t1 > r->r->t1)
 			continue;
 		if (s->t0 > at)
-			account_wall(c, at, s->t0, s->creator, 0, carried);
+			account_wall(c, at, s->t0, r->r->creator ? r->r->creator : s->creator, 0,
+				     carried);
 		at = s->t1;
 	}
 	c->only = NULL;

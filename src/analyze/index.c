@@ -228,8 +228,10 @@ static int deal_events(struct index *ix, const struct frt_trail *t)
 		task = index__task(ix, t->step.v[i].creator);
 		if (!task)
 			continue;
-		task->creator = true; /* its instance is the one it spawns next */
-		task->instance = 0;
+		task->creator = true;
+		/* its instance is the one it spawns next, unless it is part of another */
+		if (!task->proc || task->proc->is_creator)
+			task->instance = 0;
 	}
 	for (size_t i = 0; i < t->dead.n; i++) {
 		task = index__task(ix, t->dead.v[i].task);
@@ -280,7 +282,7 @@ static int gather_snaps(struct index *ix, const struct frt_trail *t)
 		tk->snap = ix->snap + at;
 		tk->nsnap = 0;
 		at += room;
-		if (tk->proc && !tk->creator && tk->proc->parent)
+		if (tk->proc && !tk->proc->is_creator && tk->proc->parent)
 			add_snap(tk, tk->proc->t, 0, 0);
 		for (size_t k = 0; k < tk->noff; k++) {
 			add_snap(tk, tk->off[k]->out, tk->off[k]->cpu_ns, tk->off[k]->user_ns);
