@@ -48,14 +48,14 @@ static const struct record_field level_fields[] = {
 static const struct record_field router_fields[] = {
 #define F(m) NUM(frt_router, m)
 	F(id), F(level), F(stream), F(flags), F(block), TIME(frt_router, t0), TIME(frt_router, t1),
-	F(existing), F(steal_ns), F(cpu_ns),
+	F(existing), F(steal_ns), F(cpu_ns), F(creator),
 #undef F
 };
 
 static const struct record_field step_fields[] = {
 #define F(m) NUM(frt_stepinst, m)
 	F(instance), F(router), F(level), F(step), F(creator), F(status), TIME(frt_stepinst, t0),
-	TIME(frt_stepinst, t1), F(utime_ns), F(stime_ns), F(minflt), F(nvcsw), F(nivcsw),
+	TIME(frt_stepinst, t1), F(utime_ns), F(stime_ns), F(minflt), F(nvcsw), F(nivcsw), F(part),
 #undef F
 };
 
