@@ -43,7 +43,7 @@ static bool names_netns(const char *text)
 	return text && strstr(text, "/netns/");
 }
 
-static const struct act *act_of(const struct foreign *f, const struct frt_call *c)
+static const struct act *act_of(const struct syscalls *sys, const struct frt_call *c)
 {
 	static const struct act again = { "setns", "enter", false };
 	static const struct act delete = { "umount2", "delete", false };
@@ -53,7 +53,7 @@ static const struct act *act_of(const struct foreign *f, const struct frt_call *
 
 	if (c->ret < 0 || c->detail == FRT_DET_NONE || c->detail == FRT_DET_BAD)
 		return NULL;
-	action = decode__call(&f->sys, c, buf);
+	action = decode__call(sys, c, buf);
 	if (c->detail == FRT_DET_NETLINK) {
 		if (c->nl_proto == 0 && c->nl_msgs > 1)
 			return &batch;
@@ -69,6 +69,13 @@ static const struct act *act_of(const struct foreign *f, const struct frt_call *
 	if (strcmp(action, "umount2") == 0 && names_netns(c->text))
 		return &delete;
 	return NULL;
+}
+
+const char *foreign__action(const struct syscalls *s, const struct frt_call *c)
+{
+	const struct act *a = act_of(s, c);
+
+	return a && !a->weak ? a->step : NULL;
 }
 
 bool acts__creates(const struct foreign *f, const struct frt_call *c)
@@ -90,7 +97,7 @@ void acts__look(struct foreign *f, struct member *m)
 		if (c->detail == FRT_DET_NONE || c->detail == FRT_DET_BAD ||
 		    c->detail == FRT_DET_OPEN)
 			continue;
-		a = act_of(f, c);
+		a = act_of(&f->sys, c);
 		if (c->detail != FRT_DET_NS || a)
 			m->marked = true;
 		if (a && !a->weak)
@@ -150,7 +157,7 @@ int acts__find(struct foreign *f, size_t member)
 
 	for (size_t i = 0; i < t->ncall && !err; i++) {
 		const struct frt_call *c = t->call[i];
-		const struct act *a = act_of(f, c);
+		const struct act *a = act_of(&f->sys, c);
 		const char *step;
 		size_t last = i;
 

@@ -11,7 +11,7 @@
 #include <frtrace/trail.h>
 #include <stdbool.h>
 
-struct rules;
+struct syscalls;
 
 enum foreign_by {
 	FOREIGN_AS_RECORDED,
@@ -39,5 +39,8 @@ bool foreign__is(const struct frt_trail *t);
  * -EINVAL with a line in err (a rule that cannot be read), or -ENOMEM.
  */
 int foreign__name(struct frt_trail *t, const struct foreign_opts *o, char *err, size_t errlen);
+
+/* The step that one call is where calls are steps, or NULL. A constant. */
+const char *foreign__action(const struct syscalls *s, const struct frt_call *c);
 
 #endif

@@ -402,3 +402,54 @@ char *rules__summary(const char *args, char *buf, size_t size)
 	raw[n] = '\0';
 	return printable(buf, size, n ? raw : "?");
 }
+
+/* Is it a word of some rule, other than one that anything fits? */
+static bool is_word(const struct rules *r, const char *arg)
+{
+	struct word w[WORDS_MAX];
+
+	for (size_t i = 0; i < r->n; i++) {
+		size_t n = split_words(r->v[i].pattern, w, WORDS_MAX);
+
+		for (size_t k = 0; k < n; k++)
+			if (*w[k].s != '*' && *w[k].s != '?' &&
+			    word_fits(w[k].s, w[k].len, arg, false))
+				return true;
+	}
+	return false;
+}
+
+static bool is_plain_option(const char *arg)
+{
+	size_t n = strlen(arg);
+
+	return arg[0] == '-' &&
+	       (n <= 2 || strcmp(arg, "-all") == 0 ||
+		is_any(arg, ip_valued, ARRAY_SIZE(ip_valued)) ||
+		is_any(arg, ip_batch, ARRAY_SIZE(ip_batch)) || (n <= 4 && strchr(arg, 'c')));
+}
+
+char *rules__mask(const struct rules *r, const char *args, char *buf, size_t size)
+{
+	struct argv a;
+	size_t at = 0;
+
+	split_args(&a, args);
+	for (size_t i = 0; i < a.n; i++) {
+		const char *s = a.v[i];
+		size_t n;
+
+		if (i && *s && !is_plain_option(s) && !is_word(r, s))
+			s = "*";
+		n = strlen(s);
+		if (at + n + 2 > size)
+			break;
+		if (i)
+			buf[at++] = '\x1f';
+		memcpy(buf + at, s, n);
+		at += n;
+	}
+	if (size)
+		buf[at] = '\0';
+	return buf;
+}

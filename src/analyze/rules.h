@@ -56,4 +56,9 @@ const struct rule *rules__list(const struct rules *r, size_t *n);
  * and values, for lists of commands. Writes at most size bytes into buf. */
 char *rules__summary(const char *args, char *buf, size_t size);
 
+/* The same arguments without what rules do not ask for: the program, its short
+ * options and every argument that is a word of a rule stay, any other becomes "*".
+ * Writes at most size bytes into buf. */
+char *rules__mask(const struct rules *r, const char *args, char *buf, size_t size);
+
 #endif

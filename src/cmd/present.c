@@ -21,23 +21,29 @@ unsigned present__width(void)
 	return ws.ws_col < 60 ? 60 : ws.ws_col;
 }
 
-int present__json(struct json_t *j)
+static int put_json(FILE *out, struct json_t *j)
 {
 	int rc = j ? 0 : -ENOMEM;
 
-	if (j && (json_dumpf(j, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ||
-		  putchar('\n') == EOF))
+	if (j && (json_dumpf(j, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ||
+		  putc('\n', out) == EOF))
 		rc = -errno;
 	json_decref(j);
-	if (!rc && (fflush(stdout) || ferror(stdout)))
+	if (!rc && (fflush(out) || ferror(out)))
 		rc = -errno;
 	return rc == -EPIPE ? 0 : rc;
+}
+
+int present__json(struct json_t *j)
+{
+	return put_json(stdout, j);
 }
 
 int present__trail(const struct frt_trail *t, const struct present_opts *o)
 {
 	struct analyze_opts ao = { .npredict = o->npredict };
-	struct report_opts ro = { .color = cli__color(STDOUT_FILENO),
+	FILE *out = o->out ? o->out : stdout;
+	struct report_opts ro = { .color = cli__color(fileno(out)),
 				  .width = present__width(),
 				  .view = o->view };
 	struct frt_profile *p = NULL;
@@ -50,11 +56,11 @@ int present__trail(const struct frt_trail *t, const struct present_opts *o)
 	if (rc)
 		return rc;
 	if (o->json) {
-		rc = present__json(report__json(p));
+		rc = put_json(out, report__json(p));
 	} else {
-		rc = report__text(stdout, p, &ro);
+		rc = report__text(out, p, &ro);
 	}
-	if (!rc && (fflush(stdout) || ferror(stdout)))
+	if (!rc && (fflush(out) || ferror(out)))
 		rc = -errno;
 	profile__free(p);
 	return rc == -EPIPE ? 0 : rc;

@@ -4,6 +4,7 @@
 #define FRTRACE_PRESENT_H
 
 #include <frtrace/trail.h>
+#include <stdio.h>
 
 struct json_t;
 
@@ -12,6 +13,7 @@ struct present_opts {
 	const char *view;    /* NULL: the whole report */
 	uint64_t predict[8]; /* npredict 0: what the record asked for */
 	size_t npredict;
+	FILE *out; /* NULL: stdout */
 };
 
 /* Analyzes and prints. 0 or -errno (-EINVAL: no such view). A closed pipe is no error. */

@@ -235,6 +235,42 @@ static void test_strange_arguments(void **state)
 	rules__free(r);
 }
 
+/* What is kept without --argv says which step it is, and nothing else. */
+static void test_mask(void **state)
+{
+	static const struct {
+		const char *command, *masked;
+	} cases[] = {
+		{ "/sbin/ip netns exec bar sysctl -w a=b", "/sbin/ip netns exec * sysctl -w *" },
+		{ "mysql -u root -psecret db", "mysql -u * * *" },
+		{ "sh -c secret", "sh -c *" },
+		{ "ip -n bar link set x up", "ip -n * link set * up" },
+		{ "sudo --user=x ip netns add y", "sudo * ip netns add *" },
+		{ "tool --password special", "tool * special" },
+		{ "/opt/mk 1", "/opt/mk *" },
+	};
+	struct rules *r = rules__new();
+	char buf[512], small[8];
+
+	(void)state;
+	add(r, "x=tool * special");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char before[64], after[512];
+
+		snprintf(before, sizeof(before), "%s", name_of(r, cases[i].command));
+		rules__mask(r, as_args(cases[i].command), buf, sizeof(buf));
+		snprintf(after, sizeof(after), "%s", name_of(r, buf));
+		for (char *p = buf; *p; p++)
+			if (*p == '\x1f')
+				*p = ' ';
+		assert_string_equal(buf, cases[i].masked);
+		assert_string_equal(before, after);
+	}
+	rules__mask(r, as_args("ip netns add x"), small, sizeof(small));
+	assert_string_equal(small, "ip");
+	rules__free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,7 +278,7 @@ int main(void)
 		cmocka_unit_test(test_user_rules),
 		cmocka_unit_test(test_stars),
 		cmocka_unit_test(test_bad_rules),
-		cmocka_unit_test(test_strange_arguments),
+		cmocka_unit_test(test_strange_arguments), cmocka_unit_test(test_mask),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

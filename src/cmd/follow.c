@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/follow.h"
+
+#include "cmd/cli.h"
+#include "cmd/live.h"
+#include "cmd/present.h"
+#include "env/environment.h"
+#include "util/util.h"
+#include "workload/procfs.h"
+
+#include <frtrace/events.h>
+
+#include <errno.h>
+#include <jansson.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define COUNT_EVERY_NS 1000000000ull
+#define RING_LOOK_MS 20 /* the ring wakes us when it fills; look at it anyway */
+
+static json_t *options_object(const struct follow_opts *o)
+{
+	json_t *opts = json_object(), *steps = json_array(), *predict = json_array();
+
+	for (unsigned i = 0; i < o->nsteps; i++)
+		json_array_append_new(steps, json_string(o->step[i]));
+	for (size_t i = 0; i < o->npredict; i++)
+		json_array_append_new(predict, json_integer((json_int_t)o->predict[i]));
+	json_object_set_new(opts, "by", json_string(foreign__by_names[o->by]));
+	json_object_set_new(opts, "every", json_integer((json_int_t)o->every));
+	json_object_set_new(opts, "steps", steps);
+	json_object_set_new(opts, "predict", predict);
+	json_object_set_new(opts, "freq", json_integer((json_int_t)o->freq));
+	json_object_set_new(opts, "argv", json_boolean(o->argv));
+	return opts;
+}
+
+static int write_header(struct follow *f, const char *mode, const char *command)
+{
+	json_t *h = json_object();
+	time_t now = time(NULL);
+	char date[40];
+	struct tm tm;
+	int rc;
+
+	gmtime_r(&now, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	json_object_set_new(h, "created", json_string(date));
+	json_object_set_new(h, "command", json_string(command));
+	json_object_set_new(h, "mode", json_string(mode));
+	json_object_set_new(h, "environment", environment__gather("ip", NULL));
+	json_object_set_new(h, "options", options_object(f->o));
+	json_object_set_new(h, "probes", trace__probes(f->s.trace));
+	json_object_set_new(h, "notes", json_array());
+	rc = record__header(f->s.rec, h);
+	json_decref(h);
+	return rc;
+}
+
+/* What goes into the record of somebody else's commands: of the arguments only
+ * what rules ask for, unless they are wanted. */
+static int put(void *ctx, enum frt_rec type, const void *item)
+{
+	struct follow *f = ctx;
+	struct frt_sink sink = session__sink(&f->s);
+	char args[FRT_ARGS_MAX + 1];
+	struct frt_exec e;
+
+	if (f->o->live)
+		live__take(f->rules, type, item);
+	if (type != FRT_REC_EXEC || f->o->argv)
+		return sink.put(sink.ctx, type, item);
+	e = *(const struct frt_exec *)item;
+	if (e.args_total <= strlen(e.args) + 1)
+		e.args_total = 0;
+	e.args = rules__mask(f->rules, e.args, args, sizeof(args));
+	if (!e.args_total)
+		e.args_total = (uint32_t)strlen(args) + 1;
+	return sink.put(sink.ctx, type, &e);
+}
+
+static int open_trace(struct follow *f)
+{
+	const struct follow_opts *o = f->o;
+	struct trace_opts to = {
+		.backend = o->backend,
+		.freq = (unsigned)o->freq,
+		.probes = o->nprobes ? o->probes : NULL,
+		.streams = 2, /* others run while we drain */
+		.waits = true,
+		.sink = { .put = put, .ctx = f },
+		.comm = o->comm,
+		.cgroup = o->cgroup,
+	};
+
+	if (trace__open(&to, &f->s.trace, f->err, sizeof(f->err)))
+		return cli__error(CLI_UNABLE, "%s", f->err);
+	return 0;
+}
+
+static int open_record(struct follow *f, const char *mode, const char *command)
+{
+	const char *path = f->o->output;
+	char name[64];
+	int uid, gid, rc;
+
+	cli__owner(&uid, &gid);
+	cli__record_name(name, sizeof(name));
+	if (path && strcmp(path, "none") == 0)
+		rc = record__create(NULL, -1, -1, &f->s.rec);
+	else
+		rc = record__create(path ? path : name, uid, gid, &f->s.rec);
+	if (!rc)
+		rc = write_header(f, mode, command);
+	if (rc)
+		return cli__error(CLI_FAILED,
+				  "%s: cannot create the record: %s; give another -o FILE",
+				  path ? path : name, strerror(-rc));
+	return 0;
+}
+
+static void begin_period(struct follow *f)
+{
+	f->period = (struct frt_level){ .id = f->period.id + 1,
+					.run = 1,
+					.mode = FRT_WORK_FOREIGN,
+					.existing = f->period.existing_end,
+					.t0 = now_ns() };
+	f->steal = steal_ns();
+}
+
+/* A period ends with a count, and the next begins with it. */
+static int end_period(struct follow *f)
+{
+	struct frt_level *l = &f->period;
+	int rc = trace__count_netns(f->s.trace, &l->existing_end);
+
+	if (rc) /* the list would not hold still: the creations seen tell */
+		l->existing_end = l->existing;
+	l->t1 = now_ns();
+	l->steal_ns = steal_ns() - f->steal;
+	l->cpu_ns = (l->t1 - l->t0) * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	rc = session__put_level(&f->s, l);
+	begin_period(f);
+	return rc;
+}
+
+int follow__open(struct follow *f, const struct follow_opts *o, const char *mode,
+		 const char *command)
+{
+	int status;
+
+	f->o = o;
+	f->out = f->out ? f->out : stdout;
+	session__init(&f->s, 2, (unsigned)o->freq);
+	f->opened = true;
+	f->rules = rules__new();
+	if (!f->rules)
+		return cli__error(CLI_FAILED, "out of memory");
+	for (unsigned i = 0; i < o->nsteps; i++)
+		if (rules__add(f->rules, o->step[i], f->err, sizeof(f->err)))
+			return cli__error(CLI_USAGE, "%s", f->err);
+	if (geteuid())
+		return cli__error(CLI_UNABLE,
+				  "not root: tracing needs CAP_BPF and CAP_PERFMON; run it with "
+				  "sudo");
+	if (o->report) {
+		f->out = fopen(o->report, "we");
+		if (!f->out)
+			return cli__error(CLI_FAILED, "%s: %s; give another --report FILE",
+					  o->report, strerror(errno));
+	}
+	status = open_trace(f);
+	if (!status)
+		status = open_record(f, mode, command);
+	if (status)
+		return status;
+	trace__count_netns(f->s.trace, &f->period.existing_end);
+	begin_period(f);
+	if (o->freq)
+		trace__sampling(f->s.trace, true);
+	return 0;
+}
+
+static int drain(struct follow *f)
+{
+	int rc;
+
+	pthread_mutex_lock(&f->s.lock);
+	rc = trace__drain(f->s.trace);
+	if (rc && !f->s.put_error)
+		f->s.put_error = rc;
+	rc = f->s.put_error;
+	pthread_mutex_unlock(&f->s.lock);
+	return rc;
+}
+
+int follow__wait(struct follow *f, int fd, int ms)
+{
+	struct pollfd p[2] = { { .fd = trace__fd(f->s.trace), .events = POLLIN },
+			       { .fd = fd, .events = POLLIN } };
+	uint64_t end = now_ns() + (uint64_t)ms * 1000000, now;
+	bool ready;
+	int rc;
+
+	do {
+		if (poll(p, 2, RING_LOOK_MS) < 0 && errno != EINTR)
+			return -errno;
+		ready = fd >= 0 && p[1].revents;
+		rc = drain(f);
+		now = now_ns();
+		if (!rc && now - f->period.t0 >= COUNT_EVERY_NS) {
+			rc = end_period(f);
+			if (f->o->live)
+				live__draw(f->period.existing);
+		}
+	} while (!rc && !ready && now < end && !follow__signalled(NULL));
+	return rc ? rc : ready;
+}
+
+static bool data_lost(const struct frt_loss *l)
+{
+	return l->events || l->maps_full || l->unpaired || l->undecoded || l->untagged ||
+	       l->samples * 1000 > l->samples_taken;
+}
+
+static int report(struct follow *f)
+{
+	struct present_opts po = { .json = f->o->json, .out = f->out };
+	struct frt_trail trail = { 0 };
+	int rc = record__load(f->s.rec, &trail);
+
+	memcpy(po.predict, f->o->predict, sizeof(po.predict));
+	po.npredict = f->o->npredict;
+	if (!rc)
+		rc = foreign__name(&trail, NULL, f->err, sizeof(f->err));
+	if (!rc)
+		rc = present__trail(&trail, &po);
+	trail__free(&trail);
+	return rc;
+}
+
+int follow__finish(struct follow *f, int status)
+{
+	json_t *end;
+	int rc;
+
+	if (f->o->live)
+		live__end();
+	trace__sampling(f->s.trace, false);
+	rc = end_period(f);
+	end = json_pack("{s:i, s:I}", "status", status, "map_bytes",
+			(json_int_t)trace__map_bytes(f->s.trace));
+	if (!rc)
+		rc = f->s.put_error;
+	if (!rc)
+		rc = record__finish(f->s.rec, end);
+	json_decref(end);
+	if (rc)
+		return cli__worse(status,
+				  cli__error(CLI_FAILED,
+					     "the record: %s; free some space or give another -o "
+					     "FILE",
+					     strerror(-rc)));
+	rc = report(f);
+	if (rc)
+		status = cli__worse(status,
+				    cli__error(CLI_FAILED, "the report: %s", strerror(-rc)));
+	if (!status && f->o->strict && data_lost(&f->s.lost))
+		status = cli__error(CLI_LOST, "data was lost (see the report); --strict");
+	if (record__path(f->s.rec) && !f->o->quiet)
+		fprintf(stderr, "recorded in %s\n", record__path(f->s.rec));
+	return status;
+}
+
+void follow__close(struct follow *f)
+{
+	if (f->out && f->out != stdout && f->out != stderr)
+		fclose(f->out);
+	if (f->opened)
+		session__close(&f->s);
+	record__free(f->s.rec);
+	rules__free(f->rules);
+}
+
+static volatile sig_atomic_t signalled, by_terminal;
+
+static void on_signal(int sig, siginfo_t *info, void *ctx)
+{
+	(void)ctx;
+	signalled = sig;
+	by_terminal = info->si_code == SI_KERNEL;
+}
+
+void follow__signals(void)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
+
+	sigemptyset(&sa.sa_mask);
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		sigaction(ends[i], &sa, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+int follow__signalled(bool *from_terminal)
+{
+	int sig = signalled;
+
+	if (from_terminal) {
+		*from_terminal = by_terminal;
+		signalled = 0;
+	}
+	return sig;
+}
