@@ -352,7 +352,6 @@ static int write_levels(struct foreign *f, struct count *c)
 	}
 	for (size_t i = 0; i < n && !err; i++)
 		t->level.v[i] = (struct frt_level){ .id = (uint32_t)i + 1,
-						    .asked = (uint32_t)(bucket[i] * every),
 						    .run = 1,
 						    .mode = FRT_WORK_FOREIGN,
 						    .existing = UINT64_MAX };
@@ -376,6 +375,8 @@ static int write_levels(struct foreign *f, struct count *c)
 		if (r->stream + 1 > l->streams)
 			l->streams = r->stream + 1;
 	}
+	for (size_t i = 0; i < n && !err; i++)
+		t->level.v[i].asked = (uint32_t)t->level.v[i].existing;
 	for (size_t i = 0; i < t->step.n && !err; i++)
 		t->step.v[i].level = t->router.v[t->step.v[i].router - 1].level;
 	/* what was counted in a period belongs to the bucket it ended in */

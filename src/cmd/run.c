@@ -230,7 +230,7 @@ int cmd_run(int argc, char **argv)
 	struct follow f = { 0 };
 	struct child c = { .pidfd = -1, .go = -1, .failed = -1 };
 	const struct passwd *pw = NULL;
-	char *command = cli__command_line(argc - 1, argv + 1);
+	char *command = cli__command_line(argc, argv);
 	int rc, status, nocmd;
 
 	follow__defaults(&a.o);

@@ -20,6 +20,8 @@ struct trace_opts {
 	const char *const *probes; /* --probe, NULL at the end; or NULL */
 	unsigned streams;
 	bool waits;	      /* stacks at switch-out, locks, deferred, outside */
+	const char *comm;     /* follow every process of this name, whenever it begins; or NULL */
+	uint64_t cgroup;      /* … every process that comes into this control group (id); or 0 */
 	struct frt_sink sink; /* where records go; used only inside trace__drain */
 };
 
