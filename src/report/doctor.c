@@ -6,15 +6,18 @@
 #include <libsmartcols/libsmartcols.h>
 #include <string.h>
 
+#define WHY_WIDTH 40
+#define REMEDY_WIDTH 34
+
 static const struct {
 	const char *name;
 	double width;
-	int flags;
+	bool wrapped; /* at the newlines that wrap_words put in */
 } columns[] = {
-	{ "FEATURE", 0.2, 0 },
-	{ "HERE", 0.06, 0 },
-	{ "WHY", 0.4, SCOLS_FL_WRAP },
-	{ "WHAT WOULD HELP", 0.34, SCOLS_FL_WRAP },
+	{ "FEATURE", 0.17, false },
+	{ "HERE", 0.06, false },
+	{ "WHY", WHY_WIDTH, true },
+	{ "WHAT WOULD HELP", REMEDY_WIDTH, true },
 };
 
 static const char *state_color(const char *state)
@@ -24,10 +27,55 @@ static const char *state_color(const char *state)
 	return strcmp(state, "no") == 0 ? "red" : "brown";
 }
 
+/* Newlines instead of blanks, so that lines have at most width bytes where words
+ * allow it. The table by itself would break words. */
+static void wrap_words(char *text, size_t width)
+{
+	char *line = text, *blank = NULL;
+
+	for (char *s = text; *s; s++) {
+		if (*s == ' ')
+			blank = s;
+		if ((size_t)(s - line) >= width && blank) {
+			*blank = '\n';
+			line = blank + 1;
+			blank = NULL;
+		}
+	}
+}
+
+static int set_wrapped(struct libscols_line *l, size_t column, const char *text, size_t width)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return -ENOMEM;
+	wrap_words(copy, width);
+	return scols_line_refer_data(l, column, copy);
+}
+
+static int add_columns(struct libscols_table *t)
+{
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		struct libscols_column *c = scols_table_new_column(
+			t, columns[i].name, columns[i].width,
+			columns[i].wrapped ? SCOLS_FL_WRAP : 0);
+
+		if (!c)
+			return -ENOMEM;
+		if (columns[i].wrapped) {
+			scols_column_set_wrapfunc(c, scols_wrapnl_chunksize, scols_wrapnl_nextchunk,
+						  NULL);
+			scols_column_set_safechars(c, "\n");
+		}
+	}
+	return 0;
+}
+
 int report__doctor_text(FILE *f, const struct doctor_row *v, size_t n, bool color)
 {
 	struct libscols_table *t = scols_new_table();
-	int rc = 0;
+	int rc;
 
 	if (!t)
 		return -ENOMEM;
@@ -35,9 +83,7 @@ int report__doctor_text(FILE *f, const struct doctor_row *v, size_t n, bool colo
 	scols_table_set_termforce(t, SCOLS_TERMFORCE_ALWAYS);
 	scols_table_set_termwidth(t, 100);
 	scols_table_enable_colors(t, color);
-	for (size_t i = 0; !rc && i < sizeof(columns) / sizeof(columns[0]); i++)
-		if (!scols_table_new_column(t, columns[i].name, columns[i].width, columns[i].flags))
-			rc = -ENOMEM;
+	rc = add_columns(t);
 	for (size_t i = 0; !rc && i < n; i++) {
 		struct libscols_line *l = scols_table_new_line(t, NULL);
 
@@ -49,9 +95,9 @@ int report__doctor_text(FILE *f, const struct doctor_row *v, size_t n, bool colo
 		if (!rc)
 			rc = scols_line_set_data(l, 1, v[i].state);
 		if (!rc)
-			rc = scols_line_set_data(l, 2, v[i].reason);
+			rc = set_wrapped(l, 2, v[i].reason, WHY_WIDTH);
 		if (!rc)
-			rc = scols_line_set_data(l, 3, v[i].remedy);
+			rc = set_wrapped(l, 3, v[i].remedy, REMEDY_WIDTH);
 		if (color && !rc)
 			scols_cell_set_color(scols_line_get_cell(l, 1), state_color(v[i].state));
 	}
