@@ -231,6 +231,8 @@ struct frt_profile {
 	uint32_t overhead_n;
 	const char **finding; /* sentences */
 	size_t nfinding;
+	const char **advice; /* known causes that the results show, and what helps */
+	size_t nadvice;
 	void *arena;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From trail to profile: the head, then one concern after the other. */
+#include "analyze/advice.h"
 #include "analyze/analysis.h"
 #include "analyze/finding.h"
 
@@ -177,6 +178,8 @@ int analyze__profile(const struct frt_trail *t, const struct analyze_opts *o,
 		err = parts[i](&an);
 	if (!err)
 		err = finding__write(an.p, an.arena);
+	if (!err)
+		err = advice__fill(&an);
 	if (!err)
 		err = fill_notes(&an, t->header);
 	analysis__free(&an);

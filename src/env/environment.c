@@ -171,13 +171,15 @@ static json_t *mitigations(void)
 	return n < 0 ? json_null() : json_string(*text ? text : "none");
 }
 
-static json_t *count_mounts(json_t **run_shared)
+/* *layers: how often /run/netns is mounted on itself. */
+static json_t *count_mounts(json_t **run_shared, json_int_t *layers)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	char *line = NULL;
 	size_t cap = 0;
 	json_int_t n = 0;
 
+	*layers = 0;
 	*run_shared = json_null();
 	if (!f)
 		return json_null();
@@ -186,8 +188,11 @@ static json_t *count_mounts(json_t **run_shared)
 
 		n++;
 		if (sscanf(line, "%*s %*s %*s %*s %4095s", point) == 1 &&
-		    strcmp(point, "/run/netns") == 0)
+		    strcmp(point, "/run/netns") == 0) {
+			json_decref(*run_shared);
 			*run_shared = json_boolean(strstr(line, " shared:") != NULL);
+			++*layers;
+		}
 	}
 	free(line);
 	fclose(f);
@@ -323,9 +328,24 @@ static json_t *version_of(const char *command, const char *flag)
 	return *line ? json_string(printable(text, sizeof(text), line)) : json_null();
 }
 
+static json_t *memory_available(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+	long long kb = 0;
+
+	while (f && !kb && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %lld", &kb) != 1)
+			kb = 0;
+	if (f)
+		fclose(f);
+	return kb ? json_integer(kb) : json_null();
+}
+
 json_t *environment__gather(const char *ip, const char *sudo)
 {
 	json_t *o = json_object(), *shared;
+	json_int_t layers;
 	struct utsname u;
 	char buf[512];
 
@@ -347,10 +367,12 @@ json_t *environment__gather(const char *ip, const char *sudo)
 	json_object_set_new(o, "mitigations", mitigations());
 	json_object_set_new(
 		o, "lsm", string_or_null(read_line("/sys/kernel/security/lsm", buf, sizeof(buf))));
-	json_object_set_new(o, "mounts", count_mounts(&shared));
+	json_object_set_new(o, "mounts", count_mounts(&shared, &layers));
 	json_object_set_new(o, "netns", count_netns());
 	json_object_set_new(o, "links", count_entries("/sys/class/net"));
 	json_object_set_new(o, "run_netns_shared", shared);
+	json_object_set_new(o, "run_netns_mounts", json_integer(layers));
+	json_object_set_new(o, "memory_available_kb", memory_available());
 	json_object_set_new(o, "iproute2", version_of(ip, "-V"));
 	json_object_set_new(o, "sudo", version_of(sudo, "-V"));
 	json_object_set_new(

@@ -118,6 +118,11 @@ static void write_finding(FILE *out, const struct frt_profile *p)
 	}
 	if (!p->nfinding)
 		fputs("<p class=\"lead\">The record allows no finding.</p>\n", out);
+	for (size_t i = 0; i < p->nadvice; i++) {
+		fputs("<p class=\"more\">Advice: ", out);
+		emit_xml(out, p->advice[i]);
+		fputs("</p>\n", out);
+	}
 	for (size_t i = 0; i < p->nnotes; i++) {
 		fputs("<p class=\"warn\">Note: ", out);
 		emit_xml(out, p->notes[i]);

@@ -476,6 +476,15 @@ static json_t *growth_total(struct out *j, const struct frt_profile *p)
 	return o;
 }
 
+static json_t *advice(const struct frt_profile *p)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < p->nadvice; i++)
+		json_array_append_new(a, text(p->advice[i]));
+	return a;
+}
+
 /* The sentences as one text. */
 static json_t *finding(const struct frt_profile *p)
 {
@@ -529,6 +538,7 @@ struct json_t *report__json(const struct frt_profile *p)
 	set(&j, o, "overhead", overhead(&j, p));
 	set(&j, o, "drift", drift_list(&j, p));
 	set(&j, o, "finding", finding(p));
+	set(&j, o, "advice", advice(p));
 	if (j.failed) {
 		json_decref(o);
 		o = NULL;

@@ -155,15 +155,30 @@ void text__worst(struct text *t)
 	}
 }
 
+#define SENTENCE_MAX 1024
+
+/* A text of ours that may hold names of others: longer than a name may be. */
+static const char *sentence(struct text *t, const char *s)
+{
+	char buf[SENTENCE_MAX];
+
+	return text__printf(t, "%s", printable(buf, sizeof(buf), s));
+}
+
 void text__finding(struct text *t)
 {
 	const char *all = NULL;
 
 	for (size_t i = 0; i < t->p->nfinding; i++)
 		all = text__printf(t, "%s%s%s", all ? all : "", all ? " " : "",
-				   text__name(t, t->p->finding[i]));
-	if (!all)
-		return;
-	text__blank(t);
-	text__item(t, "FINDING", NULL, all);
+				   sentence(t, t->p->finding[i]));
+	if (all) {
+		text__blank(t);
+		text__item(t, "FINDING", NULL, all);
+	}
+	for (size_t i = 0; i < t->p->nadvice; i++) {
+		if (!i)
+			text__blank(t);
+		text__item(t, i ? "" : "ADVICE", NULL, sentence(t, t->p->advice[i]));
+	}
 }

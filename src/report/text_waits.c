@@ -180,6 +180,8 @@ void text__waits(struct text *t)
 	free(v);
 }
 
+#define DEFERRED_SHARE 0.01 /* below, a row is for the view of its own */
+
 static void put_deferred(struct text *t)
 {
 	static const struct text_column cols[] = {
@@ -189,11 +191,18 @@ static void put_deferred(struct text *t)
 	};
 	struct text_table *tb = text_table__new(t, cols, ARRAY_SIZE(cols));
 	double sum = 0;
+	size_t more = 0;
 
+	for (size_t i = 0; i < t->p->ndeferred; i++)
+		sum += t->p->deferred[i].ns;
 	text__heading(t, "DEFERRED", "what steps leave to other tasks, per router");
 	for (size_t i = 0; i < t->p->ndeferred; i++) {
 		const struct frt_deferred *d = &t->p->deferred[i];
 
+		if (t->whole && d->ns < DEFERRED_SHARE * sum) {
+			more++;
+			continue;
+		}
 		text_table__line(tb, 0);
 		text_table__cell(tb, text__name(t, d->step));
 		text_table__cell(tb, text__name(t, d->function));
@@ -201,9 +210,10 @@ static void put_deferred(struct text *t)
 		text_table__cell(tb, text__ms(t, d->ns));
 		text_table__cell(tb, text__ms(t, d->wait_ns));
 		text_table__cell(tb, text__ms(t, d->delay_ns));
-		sum += d->ns;
 	}
 	text_table__print(tb);
+	if (more)
+		text__paragraph(t, 0, text__printf(t, "(%zu more: --view deferred)", more));
 	text__paragraph(t, 0,
 			text__printf(t,
 				     "Cost that comes later, on other tasks: %s ms per router, in "
