@@ -188,6 +188,7 @@ static int batch__step(struct step_job *j)
 	const char *v[WL_ARGV_MAX];
 	char text[640], line[320];
 	size_t len = 0;
+	bool written;
 	unsigned n;
 	int rc;
 
@@ -203,9 +204,10 @@ static int batch__step(struct step_job *j)
 		*m->cell = j->inst->instance;
 	j->inst->t0 = now_ns();
 	atomic_store_explicit(&m->slot.since, j->inst->t0, memory_order_release);
-	rc = write(b->in, text, len) == (ssize_t)len ? 0 : -EPIPE;
-	if (!rc)
-		rc = read_to_mark(m, b);
+	written = write(b->in, text, len) == (ssize_t)len;
+	rc = read_to_mark(m, b); /* one that has ended may have said why */
+	if (!written)
+		rc = -EPIPE;
 	j->inst->t1 = now_ns();
 	atomic_store_explicit(&m->slot.since, 0, memory_order_release);
 	if (rc == -EPIPE)

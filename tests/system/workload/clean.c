@@ -316,7 +316,7 @@ static void held_namespace(void)
 	w = wlt_open(&o);
 	CHECK(!workload__create(w, &l, 0, 1));
 	CHECK(!workload__close(w));
-	CHECK(!wlt_run("ip netns exec $(ls /run/netns) sleep 300 & sleep 0.3"));
+	CHECK(!wlt_run("ip netns exec $(ls /run/netns) sleep 300 >/dev/null 2>&1 & sleep 0.3"));
 	CHECK(!wlt_run("umount /run/netns/bar-* && rm /run/netns/bar-*"));
 	CHECK(!wlt_run("ip link | grep -q ro-"));
 	rc = do_clean(false, &said);

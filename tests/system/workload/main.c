@@ -61,6 +61,7 @@ static void isolate(void)
 static int run_test(const struct wlt_test *t)
 {
 	char line[4096], reason[1024] = "no reason given";
+	uint64_t t0 = now_ns();
 	int p[2], status, rc;
 	FILE *out;
 	pid_t pid;
@@ -102,7 +103,8 @@ static int run_test(const struct wlt_test *t)
 	if (rc == SKIPPED)
 		printf("skip %s: %s\n", t->name, reason);
 	else
-		printf("%s %s\n", rc ? "not ok" : "ok", t->name);
+		printf("%s %s (%.1f s)\n", rc ? "not ok" : "ok", t->name,
+		       (double)(now_ns() - t0) / 1e9);
 	fflush(stdout);
 	return rc == SKIPPED ? 0 : rc;
 }
