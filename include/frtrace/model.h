@@ -96,6 +96,7 @@ struct frt_steprow {
 	const char *step;     /* "add" …, "true", "router"; foreign: the rule's name */
 	bool creation, control;
 	uint32_t n;	      /* routers (instances for foreign) */
+	uint64_t instances;   /* commands, or calls, that its value is the sum of: over all n */
 	struct frt_dist wall;
 	bool traced;	      /* kinds come from events */
 	bool rusage;	      /* kinds are from rusage: user and kernel only */

@@ -101,6 +101,15 @@ static void split_by_rusage(const struct level *lv, enum row row, struct frt_ste
 	out->kind_ns[FRT_KIND_KERNEL] = sys / out->n;
 }
 
+/* What was cut by something else in between is one all the same. */
+static bool is_first_part(const struct router *r, size_t k)
+{
+	for (size_t i = 0; r->step[k]->part && i < k; i++)
+		if (r->step[i]->instance == r->step[k]->instance)
+			return false;
+	return true;
+}
+
 static int fill_row(struct analysis *an, const struct level *lv, enum row row,
 		    struct frt_steprow *out)
 {
@@ -109,9 +118,14 @@ static int fill_row(struct analysis *an, const struct level *lv, enum row row,
 	out->values = arena__alloc(an->arena, (lv->nrouters + 1) * sizeof(double));
 	if (!scratch || !out->values)
 		return -ENOMEM;
-	for (size_t i = 0; i < lv->nrouters; i++)
-		if (!isnan(lv->wall[row][i]))
-			out->values[out->n++] = lv->wall[row][i];
+	for (size_t i = 0; i < lv->nrouters; i++) {
+		if (isnan(lv->wall[row][i]))
+			continue;
+		out->values[out->n++] = lv->wall[row][i];
+		for (size_t k = 0; k < lv->router[i].nsteps; k++)
+			out->instances += row_of(lv->router[i].step[k]) == row &&
+					  is_first_part(&lv->router[i], k);
+	}
 	stats__dist(out->values, out->n, scratch, &out->wall);
 	out->step = an->row_name[row];
 	out->creation = analysis__rows[row].creation;

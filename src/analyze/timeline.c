@@ -268,6 +268,18 @@ static int by_birth(const void *a, const void *b)
 
 #define PARALLEL_MAX 16 /* tracks for tasks that run beside each other */
 
+/* Steps that are not ours are named in the header (foreign.c). */
+static const char *name_of_step(const struct builder *b, uint32_t step)
+{
+	const char *name;
+
+	if (step < FRT_STEPS)
+		return frt_steps[step].name;
+	name = json_string_value(
+		json_array_get(json_object_get(b->t->header, "steps"), step - FRT_STEPS));
+	return name ? name : "command";
+}
+
 static int add_step(struct builder *b, const struct frt_stepinst *s, uint64_t *busy)
 {
 	struct task **tasks, **sorted, *creator = index__task(&b->index, s->creator);
@@ -278,8 +290,7 @@ static int add_step(struct builder *b, const struct frt_stepinst *s, uint64_t *b
 					 .kind = SPAN_STEP,
 					 .t0 = s->t0,
 					 .t1 = s->t1,
-					 .name = s->step < FRT_STEPS ? frt_steps[s->step].name
-								     : "command" });
+					 .name = name_of_step(b, s->step) });
 	if (!err && creator)
 		err = add_calls(b, creator, s->t0, s->t1, TRACK_CREATOR);
 	if (!err && creator)

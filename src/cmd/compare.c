@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* frtrace compare: records and rate tables side by side. */
 #include "analyze/analyze.h"
+#include "analyze/foreign.h"
 #include "analyze/compare.h"
 #include "cmd/cli.h"
 #include "cmd/present.h"
@@ -121,6 +122,13 @@ static int load_record(const char *path, const struct compare_args *a, struct so
 
 	if (rc)
 		return rc;
+	if (foreign__is(&t)) {
+		rc = foreign__name(&t, NULL, err, errlen);
+		if (rc) {
+			trail__free(&t);
+			return rc;
+		}
+	}
 	memcpy(ao.predict, a->predict, sizeof(ao.predict));
 	s->header = json_incref(t.header);
 	if (t.rate.n || t.point.n)

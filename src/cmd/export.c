@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* frtrace export: pictures and other tools' formats, from a record alone. */
 #include "analyze/analyze.h"
+#include "analyze/foreign.h"
 #include "analyze/rate.h"
 #include "cmd/cli.h"
 #include "cmd/replace.h"
@@ -249,6 +250,13 @@ static int load_record(const char *path, const struct export_args *a, struct sou
 
 	if (rc)
 		return rc;
+	if (foreign__is(&t)) {
+		rc = foreign__name(&t, NULL, err, errlen);
+		if (rc) {
+			trail__free(&t);
+			return rc;
+		}
+	}
 	if (t.truncated)
 		cli__note("%s: cut short; exported as far as it goes", path);
 	if (t.rate.n || t.point.n) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* frtrace report: what a record holds, without root, on any machine. */
+#include "analyze/foreign.h"
+#include "analyze/rules.h"
 #include "cmd/cli.h"
 #include "cmd/present.h"
 #include "record/record.h"
@@ -11,10 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_JSON = 256, OPT_VIEW, OPT_PREDICT };
+#define STEPS_MAX 64
+
+enum { OPT_JSON = 256, OPT_VIEW, OPT_PREDICT, OPT_STEP, OPT_BY, OPT_EVERY };
 
 struct report_args {
 	struct present_opts po;
+	struct foreign_opts fo;
+	const char *step[STEPS_MAX];
 	const char *file;
 };
 
@@ -24,6 +30,11 @@ static const struct argp_option options[] = {
 	  "one part: steps, actions, functions, growth, waits, deferred or environment", 0 },
 	{ "predict", OPT_PREDICT, "N,…", 0,
 	  "existing namespaces to predict for (as the record asked)", 0 },
+	{ NULL, 0, NULL, 0, "Of a loop that `frtrace run` or `frtrace attach` followed:", 1 },
+	{ "step", OPT_STEP, "NAME=PATTERN", 0,
+	  "commands that fit are the step NAME; repeatable, before those of the record", 1 },
+	{ "by", OPT_BY, "WHAT", 0, "steps by command, action or auto (as recorded)", 1 },
+	{ "every", OPT_EVERY, "N", 0, "existing namespaces to a row (as recorded)", 1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -33,6 +44,30 @@ static bool is_view(const char *name)
 		if (strcmp(report__views[i], name) == 0)
 			return true;
 	return false;
+}
+
+static void add_step(struct report_args *a, const char *arg)
+{
+	struct rules *r = rules__new();
+	char err[256];
+	int rc;
+
+	if (a->fo.nsteps == STEPS_MAX)
+		exit(cli__error(CLI_USAGE, "--step: more than %d; give fewer", STEPS_MAX));
+	rc = r ? rules__add(r, arg, err, sizeof(err)) : 0;
+	rules__free(r);
+	if (rc)
+		exit(cli__error(CLI_USAGE, "%s", err));
+	a->step[a->fo.nsteps++] = arg;
+	a->fo.step = a->step;
+}
+
+static enum foreign_by by_named(const char *arg)
+{
+	for (int i = FOREIGN_AUTO; foreign__by_names[i]; i++)
+		if (strcmp(foreign__by_names[i], arg) == 0)
+			return (enum foreign_by)i;
+	exit(cli__error(CLI_USAGE, "--by '%s': unknown; give one of auto, command, action", arg));
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -56,6 +91,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_PREDICT:
 		if (cli__list("--predict", arg, 1, 100000000, true, a->po.predict,
 			      ARRAY_SIZE(a->po.predict), &a->po.npredict, err, sizeof(err)))
+			exit(cli__error(CLI_USAGE, "%s", err));
+		return 0;
+	case OPT_STEP:
+		add_step(a, arg);
+		return 0;
+	case OPT_BY:
+		a->fo.by = by_named(arg);
+		return 0;
+	case OPT_EVERY:
+		if (cli__number("--every", arg, 1, 100000000, &a->fo.every, err, sizeof(err)))
 			exit(cli__error(CLI_USAGE, "%s", err));
 		return 0;
 	case ARGP_KEY_ARG:
@@ -96,6 +141,13 @@ int cmd_report(int argc, char **argv)
 		return cli__error(CLI_USAGE,
 				  "--view: %s holds rates, which have no views; leave it out",
 				  a.file);
+	}
+	if (foreign__is(&t)) {
+		rc = foreign__name(&t, &a.fo, err, sizeof(err));
+		if (rc) {
+			trail__free(&t);
+			return cli__error(CLI_FAILED, "%s: %s", a.file, err);
+		}
 	}
 	rc = present__trail(&t, &a.po);
 	trail__free(&t);

@@ -213,6 +213,7 @@ static json_t *step(struct out *j, const struct frt_steprow *s)
 
 	set(j, o, "step", text(s->step));
 	set(j, o, "n", count(s->n));
+	set(j, o, "instances", count(s->instances));
 	set(j, o, "creation", flag(s->creation));
 	set(j, o, "control", flag(s->control));
 	set(j, o, "source", json_string(s->traced ? "events" : s->rusage ? "rusage" : "clock"));
