@@ -16,6 +16,7 @@ static const struct subcommand {
 	  "where does the time go, step by step, at 0 and at N namespaces" },
 	{ "rate", cmd_rate, "routers per second as their number grows, one or many streams" },
 	{ "run", cmd_run, "start somebody's loop, follow it and report its steps" },
+	{ "attach", cmd_attach, "join a loop that is running already, and report its steps" },
 	{ "report", cmd_report, "print what a record holds" },
 	{ "compare", cmd_compare, "records and rate tables side by side" },
 	{ "export", cmd_export, "flame graphs, html, pprof, speedscope, trace, csv from a record" },

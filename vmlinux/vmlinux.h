@@ -232,6 +232,20 @@ struct worker {
 	void *current_func;
 };
 
+/* Of control groups: each begins with its place in the tree. */
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+
 struct sigaction {
 	void *sa_handler;
 };

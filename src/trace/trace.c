@@ -139,6 +139,20 @@ static void begin_epoch(struct trace *t)
 	t->skel->bss->epoch_ts = now_ns();
 }
 
+/* Whom the kernel side finds by itself. */
+static void choose_targets(struct trace *t)
+{
+	const struct trace_opts *o = &t->opts;
+
+	bpf_program__set_autoload(t->skel->progs.frt_target_rename, o->comm != NULL);
+	bpf_program__set_autoload(t->skel->progs.frt_target_fork, o->cgroup != 0);
+	bpf_program__set_autoload(t->skel->progs.frt_target_attach, o->cgroup != 0);
+	if (o->comm)
+		snprintf((char *)t->skel->rodata->target_comm, sizeof(t->skel->rodata->target_comm),
+			 "%s", o->comm);
+	t->skel->rodata->target_cgroup = o->cgroup;
+}
+
 static int load(struct trace *t, char *err, size_t errlen)
 {
 	bool many = t->opts.streams != 1;
@@ -162,6 +176,7 @@ static int load(struct trace *t, char *err, size_t errlen)
 	if (rc)
 		return fail(err, errlen, rc, "kernel type information: cannot be read");
 	bpf_program__set_autoload(t->skel->progs.frt_sample, t->opts.freq > 0);
+	choose_targets(t);
 	rc = functions__plan(&t->fn, &t->opts, t->skel, err, errlen);
 	if (rc)
 		return rc;
