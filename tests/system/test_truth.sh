@@ -105,6 +105,8 @@ for ((r = 0; r < runs; r++)); do
 		else
 			kind=${kinds[$(((r + i * 3) % ${#kinds[@]}))]}
 		fi
+		# below a copied mount table an exit costs what the machine's mounts do
+		[[ $kind-${steps[$i]} != exit-free-@(exec|sysctl) ]] || kind=exit-sleep
 		conf+=("${steps[$i]}" "$kind" "$(amount "$kind")")
 		what+=("${steps[$i]}=$kind")
 	done
