@@ -24,7 +24,7 @@
 #define NSFS_MAGIC 0x6e736673 /* linux/magic.h */
 #define LOCK_WAIT_US 20000
 #define LOCK_TRIES 250
-#define LINK_WAIT_NS 60000000000ull
+#define LINK_WAIT_NS 10000000000ull  /* without one that goes: somebody holds them */
 #define CLOCK_SLACK_NS 2000000000ull /* the wall clock may have been set back a little */
 
 /* A name of a ledger and what is known of it. */
@@ -219,7 +219,7 @@ static void remove_name(struct clean *c, struct dead_run *r, struct entry *e)
 /* The links go with their namespace; the rest is removed by name, index and
  * the namespace of the peer. */
 static void remove_links(struct clean *c, struct netlink *nl, const struct entry *e, bool ns_gone,
-			 uint64_t deadline)
+			 uint64_t *last)
 {
 	struct router_name n;
 
@@ -230,8 +230,10 @@ static void remove_links(struct clean *c, struct netlink *nl, const struct entry
 		int rc;
 
 		while (!(rc = netlink__get(nl, n.link[k], &l)) && !c->dry && ns_gone &&
-		       now_ns() < deadline)
+		       now_ns() - *last < LINK_WAIT_NS)
 			usleep(5000);
+		if (rc)
+			*last = now_ns();
 		if (rc || (c->dry && !ns_gone))
 			continue;
 		if (strcmp(l.kind, "veth") || (e->ifindex[k] && e->ifindex[k] != l.ifindex) ||
@@ -287,7 +289,7 @@ static void destroy_foreign(struct clean *c, struct dead_run *r, struct entry *e
 static void clean_names(struct clean *c, struct dead_run *r)
 {
 	struct netlink *nl;
-	uint64_t deadline;
+	uint64_t last = now_ns();
 	int rc;
 
 	for (size_t i = 0; i < r->n; i++) {
@@ -306,10 +308,10 @@ static void clean_names(struct clean *c, struct dead_run *r)
 		c->err = rc;
 		return;
 	}
-	deadline = now_ns() + LINK_WAIT_NS;
+	last = now_ns();
 	for (size_t i = 0; i < r->n; i++)
 		if (!r->v[i].foreign)
-			remove_links(c, nl, &r->v[i], !name_stands(r->v[i].name), deadline);
+			remove_links(c, nl, &r->v[i], !name_stands(r->v[i].name), &last);
 	netlink__close(nl);
 }
 
