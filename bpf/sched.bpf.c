@@ -114,14 +114,16 @@ int resync(u32 tid)
 		return 0;
 	t = current_task();
 	last = (struct task_struct *)c->task;
-	c->slot = 0;
 	c->tid = tid;
+	if (last == t)
+		return 0; /* the same task: in exec a thread and its leader change tids */
+	c->slot = 0;
 	c->task = (u64)t;
 	s = followed_task(t);
 	if (!s || s->start_time != BPF_CORE_READ(t, start_time))
 		return 0;
 	now = in = bpf_ktime_get_ns();
-	if (last && last != t) {
+	if (last) {
 		ran = BPF_CORE_READ(last, se.sum_exec_runtime) -
 		      BPF_CORE_READ(last, se.prev_sum_exec_runtime);
 		if (ran >= 0 && c->ts + ran < now)

@@ -69,6 +69,12 @@ int frt_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (!s)
 		return 0;
 	now = bpf_ktime_get_ns();
+	if (!(s->flags & FRT_F_ON_CPU)) {
+		/* It came under a tid that was not its own yet. */
+		s->sum.runq += now - s->since;
+		s->since = now;
+		s->flags |= FRT_F_ON_CPU;
+	}
 	account(s, now);
 	if (old_tid != tid) {
 		/* A thread took its leader's place and tid: its state goes along. The

@@ -78,7 +78,7 @@ static void test_restart(void **state)
 	assert_null(call_of(d->task, SYS_restart_syscall, 0));
 	assert_int_equal(sleep_->restarts, 1);
 	assert_int_equal(sleep_->ret, 0);
-	assert_near(sleep_->t1 - sleep_->t0, 60 * MS, 0.02, 2 * MS);
+	assert_true(sleep_->t1 - sleep_->t0 >= 60 * MS && sleep_->t1 - sleep_->t0 < 500 * MS);
 	assert_int_equal(read_->restarts, 1);
 	assert_int_equal(read_->ret, 1);
 	assert_near(sleep_->cpu_ns + sleep_->blocked_ns + sleep_->runq_ns, sleep_->t1 - sleep_->t0,

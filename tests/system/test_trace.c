@@ -75,12 +75,17 @@ static int body_true(void *arg)
 
 static void test_user(void **state)
 {
-	struct step s = run(102, body_user, NULL);
+	bool same = false;
 
 	(void)state;
-	adds_up(&s);
-	/* The clock reads are calls: the loop between them is what is user code. */
-	assert_near(s.dead->user_ns, told->ns, 0.03, 0.6 * MS);
+	for (int attempt = 0; attempt < ATTEMPTS && !same; attempt++) {
+		struct step s = run(102, body_user, NULL);
+
+		adds_up(&s);
+		/* The clock reads are calls: the loop between them is what is user code. */
+		same = near(s.dead->user_ns, told->ns, 0.03, 0.6 * MS);
+	}
+	assert_true(same);
 	no_losses("user");
 }
 
@@ -100,28 +105,21 @@ static int body_kernel(void *arg)
 
 static void test_kernel(void **state)
 {
-	struct step s = run(103, body_kernel, (void *)20);
-	uint64_t cpu = 0;
+	bool same = false;
 
 	(void)state;
-	adds_up(&s);
-	for (size_t i = 0; i < got.call.n; i++)
-		if (got.call.v[i].task == s.proc->task && got.call.v[i].nr == SYS_getrandom)
-			cpu += got.call.v[i].cpu_ns;
-	assert_near(cpu, told->ns, 0.02, 0.2 * MS);
+	for (int attempt = 0; attempt < ATTEMPTS && !same; attempt++) {
+		struct step s = run(103, body_kernel, (void *)20);
+		uint64_t cpu = 0;
+
+		adds_up(&s);
+		for (size_t i = 0; i < got.call.n; i++)
+			if (got.call.v[i].task == s.proc->task && got.call.v[i].nr == SYS_getrandom)
+				cpu += got.call.v[i].cpu_ns;
+		same = near(cpu, told->ns, 0.02, 0.2 * MS);
+	}
+	assert_true(same);
 	no_losses("kernel");
-}
-
-static long max_sample_rate(void)
-{
-	FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
-	long v = 0;
-
-	if (f && fscanf(f, "%ld", &v) != 1)
-		v = 0;
-	if (f)
-		fclose(f);
-	return v;
 }
 
 static void test_samples(void **state)
@@ -143,34 +141,30 @@ static void test_samples(void **state)
 		kernel += p->in_kernel &&
 			  (in_stack(p->stack, "do_syscall_64") || in_stack(p->stack, "el0_svc"));
 	}
-	/* 999 a second of CPU time, unless the kernel finds its interrupts too long for
-	 * that, as it does under emulation. */
-	if (max_sample_rate() >= 4000)
-		assert_near(n * 1001001.0, told->ns, 0.3, 5 * MS);
-	assert_true(n >= 10);
+	/* 999 a second of CPU time. */
+	assert_true(n >= 10 && n * 1001001.0 <= 1.1 * told->ns + 5 * MS);
+	assert_true(emulated() || n * 1001001.0 >= 0.7 * told->ns);
 	assert_true(kernel * 10 >= n * 9);
 	no_losses("samples");
-	forget();
+	assert_int_equal(trace__drain(tracer), 0);
 	run(105, body_kernel, (void *)20);
 	assert_int_equal(got.sample.n, 0);
 }
 
-/* CPU time is what the kernel's own account says, unless some is stolen from this
- * machine meanwhile: then again. */
+/* CPU time is not more than the kernel's own account says, either. */
 static void test_cpu_time(void **state)
 {
 	int (*const bodies[])(void *) = { body_user, body_kernel, body_true };
-	bool same;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
-		same = false;
-		for (int attempt = 0; attempt < 10 && !same; attempt++) {
-			struct step s = run(130, bodies[i], (void *)20);
-			double d = (double)s.dead->cpu_ns - (double)rusage_ns(&s);
+		bool same = false;
 
-			same = d <= 0.02 * rusage_ns(&s) + scheduler_slack();
+		for (int attempt = 0; attempt < ATTEMPTS && !same; attempt++) {
+			struct step s = run(130, bodies[i], (void *)20);
+
 			adds_up(&s);
+			same = s.dead->cpu_ns <= 1.02 * rusage_ns(&s) + MS / 10;
 		}
 		assert_true(same);
 	}
@@ -472,35 +466,35 @@ static void test_foreign(void **state)
 	no_losses("foreign");
 }
 
-#define NAMESPACES 25
+#define NAMESPACES 4
+#define ROUNDS 60
 
-/* Others may make and remove namespaces meanwhile: an exact answer once in a few
- * attempts is what a right count gives, and a wrong one never. */
+/* Others may make and remove namespaces meanwhile: an exact answer in one of many
+ * rounds is what a right count gives, and a wrong one never. Ours stay until the
+ * end, so that their going is not in a later round. */
 static void test_count(void **state)
 {
+	int saved = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+	int fds[NAMESPACES * ROUNDS], n = 0;
 	uint64_t before, after;
 	bool exact = false;
 
 	(void)state;
-	for (int attempt = 0; attempt < 10 && !exact; attempt++) {
-		int saved = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-		int fds[NAMESPACES];
-
-		assert_true(saved >= 0);
+	assert_true(saved >= 0);
+	for (int round = 0; round < ROUNDS && !exact; round++) {
 		assert_int_equal(trace__count_netns(tracer, &before), 0);
-		for (int i = 0; i < NAMESPACES; i++) {
+		for (int i = 0; i < NAMESPACES; i++, n++) {
 			assert_int_equal(unshare(CLONE_NEWNET), 0);
-			fds[i] = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-			assert_true(fds[i] >= 0);
+			fds[n] = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+			assert_true(fds[n] >= 0);
 		}
 		assert_int_equal(trace__count_netns(tracer, &after), 0);
 		exact = after - before == NAMESPACES;
-		assert_int_equal(setns(saved, CLONE_NEWNET), 0);
-		for (int i = 0; i < NAMESPACES; i++)
-			close(fds[i]);
-		close(saved);
-		usleep(200000);
 	}
+	assert_int_equal(setns(saved, CLONE_NEWNET), 0);
+	while (n)
+		close(fds[--n]);
+	close(saved);
 	assert_true(exact);
 }
 
@@ -535,7 +529,7 @@ static void test_loss(void **state)
 	assert_true(l.events > 0);
 	assert_int_equal(l.unpaired, 0);
 	/* Calls that came through and calls that were lost: together all of them. */
-	assert_true(l.sent + l.events >= 60000 && l.sent + l.events < 60200);
+	assert_true(l.sent + l.events >= 60000 && l.sent + l.events < 62000);
 	run(123, body_true, NULL);
 	no_losses("after the flood");
 }
