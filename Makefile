@@ -136,6 +136,13 @@ $(B)/tests/workload: $(wildcard tests/system/workload/*.c tests/system/workload/
 .PHONY: system
 system: $(SYSTEM)
 
+# Loops that the tests of `frtrace run` and `frtrace attach` follow.
+LOOPS := $(patsubst tests/system/loops/%.c,$(B)/loops/%,$(wildcard tests/system/loops/*.c))
+$(B)/loops/%: tests/system/loops/%.c
+	$(call say,LOOP,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -O2 -g -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread -o $@ $<
+system: $(LOOPS)
+
 STIM := $(patsubst tests/stimuli/%.c,$(B)/stimuli/%,$(wildcard tests/stimuli/*.c))
 $(B)/stimuli/%: tests/stimuli/%.c
 	$(call say,STIM,$@)

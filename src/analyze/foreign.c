@@ -158,11 +158,18 @@ static void count_inner(struct foreign *f)
 static void open_loops(struct foreign *f)
 {
 	for (size_t i = 0; i < f->ix.ntasks; i++) {
+		if (!f->m[i].acts || f->m[i].role == ROLE_STEP || f->by == FOREIGN_COMMAND)
+			continue;
+		for (size_t up = f->m[i].parent; up != NONE && f->m[up].role != ROLE_STEP;
+		     up = f->m[up].parent)
+			f->m[up].asks = true;
+	}
+	for (size_t i = 0; i < f->ix.ntasks; i++) {
 		struct member *m = &f->m[i];
 
 		if (m->role == ROLE_STEP && m->nsteps && (m->repeats || m->parent == NONE))
 			m->role = ROLE_LOOP;
-		if (m->role == ROLE_WRAPPER && m->nsteps != 1)
+		if (m->role == ROLE_WRAPPER && (m->nsteps != 1 || m->asks || m->parent == NONE))
 			m->role = ROLE_LOOP;
 	}
 }
@@ -403,6 +410,9 @@ static void write_notes(struct foreign *f)
 		add_note(f, arena__printf(a, "rtnl-batch: %llu messages in %llu sends",
 					  (unsigned long long)f->batched,
 					  (unsigned long long)f->batches));
+	if (f->startup_ns >= 1000000)
+		add_note(f, arena__printf(a, "start-up of the loop, %.1f ms, is in no row",
+					  (double)f->startup_ns / 1e6));
 	if (f->actions)
 		add_note(f, "netlink through io_uring is not seen");
 }
@@ -542,9 +552,10 @@ int foreign__name(struct frt_trail *t, const struct foreign_opts *o, char *err, 
 		rc = number_names(&f);
 	if (!rc) {
 		number_events(&f);
-		write_notes(&f);
 		rc = loops__write(&f);
 	}
+	if (!rc)
+		write_notes(&f);
 	if (rc == -ENOMEM)
 		fail(err, errlen, rc, "naming the steps: out of memory");
 	index__free(&f.ix);

@@ -158,6 +158,21 @@ static uint64_t start_of(const struct member *m, uint64_t first)
 	return t < first ? t : first;
 }
 
+/* The longest time from the end of a round to the first step of the next. */
+static uint64_t longest_lead(const struct foreign *f, const struct found *v, size_t n,
+			     unsigned anchor)
+{
+	uint64_t end = v[0].s.t1, lead = 0;
+
+	for (size_t i = 1; i < n && !is_delete(&v[i]); i++) {
+		if (begins(f, v, n, i, anchor) && v[i].s.t0 > end && v[i].s.t0 - end > lead)
+			lead = v[i].s.t0 - end;
+		if (v[i].s.t1 > end)
+			end = v[i].s.t1;
+	}
+	return lead;
+}
+
 static int put_router(struct foreign *f, const struct frt_router *r)
 {
 	struct frt_trail *t = f->t;
@@ -189,12 +204,19 @@ static int write_loop(struct foreign *f, const struct found *v, size_t n, uint32
 	size_t last_made = 0, first_router = f->t->router.n, rounds, late = 0;
 	struct frt_router r = { .stream = stream, .flags = flags, .creator = m->t->serial };
 	bool joined = m->parent == NONE && !(m->t->nexec);
+	uint64_t lead;
 	int err = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (!is_delete(&v[i]))
 			last_made = i;
 	r.t1 = start_of(m, v[0].s.t0);
+	/* a program starts up once: that is no part of a round */
+	lead = longest_lead(f, v, n, anchor);
+	if (lead && v[0].s.t0 - r.t1 > lead) {
+		f->startup_ns += v[0].s.t0 - lead - r.t1;
+		r.t1 = v[0].s.t0 - lead;
+	}
 	for (size_t i = 0; i <= last_made && !err;) {
 		size_t k = i + 1;
 

@@ -37,6 +37,7 @@ struct member {
 	uint64_t names;
 	unsigned nsteps;
 	bool repeats; /* one of them twice: it runs a loop */
+	bool asks;    /* somebody below is a step by what it asks */
 	size_t inner; /* of a wrapper: the step */
 	/* calls */
 	bool execs, marked, acts;
@@ -67,6 +68,7 @@ struct foreign {
 	FRT_ARRAY(found, found);
 	uint32_t instances;
 	uint64_t batches, batched;   /* sends of several messages, and those */
+	uint64_t startup_ns;	     /* of loops, before what their first round may take */
 	uint64_t cut;		     /* arguments longer than recorded */
 	bool actions;		     /* any step is one */
 	FRT_ARRAY(frt_level, count); /* what was counted, by t0 */
