@@ -29,8 +29,6 @@ unsigned stacks__skip_tracer(struct stacks *s, const uint64_t *ip, unsigned n);
 /* The name of a kernel address; lives as long as the table. */
 const char *stacks__frame(struct stacks *s, uint64_t ip);
 
-/* The address of a function that has this name alone; 0. */
-uint64_t stacks__address(struct stacks *s, const char *name);
 /* The name of a lock by its address, when it has a data symbol of its own (or is the
  * first member of what has); NULL. */
 const char *stacks__lock(struct stacks *s, uint64_t addr);
@@ -77,7 +75,7 @@ struct trace {
 	struct outside outside;
 	int sink_err; /* the sink failed: everything after is dropped */
 	bool sampling, paused;
-	bool contention; /* the kernel tells of contended locks */
+	bool contention;	 /* the kernel tells of contended locks */
 	char sample_reason[160]; /* why there is no sampling though it was asked for */
 
 	pthread_mutex_t lock; /* creators, pending */

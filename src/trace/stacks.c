@@ -250,13 +250,6 @@ const char *stacks__frame(struct stacks *s, uint64_t ip)
 	return (const char *)(uintptr_t)at->val;
 }
 
-uint64_t stacks__address(struct stacks *s, const char *name)
-{
-	uint64_t v[2] = { 0 };
-
-	return !refresh(s) && symbols__find(s->symbols, name, v, 2) == 1 ? v[0] : 0;
-}
-
 const char *stacks__lock(struct stacks *s, uint64_t addr)
 {
 	struct lock_symbol key = { .addr = addr }, *at;

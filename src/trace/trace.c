@@ -57,6 +57,29 @@ static bool has_tracepoint(const struct btf *btf, const char *name)
 	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
 }
 
+/* The address of a function that has this name alone; 0. Read by itself: the table of
+ * symbols is read when everything is attached, trampolines included. */
+static uint64_t address_of(const char *name)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	unsigned long long addr, found = 0;
+	char *line = NULL, type, have[128];
+	size_t cap = 0;
+	bool twice = false;
+
+	while (f && getline(&line, &cap, f) > 0)
+		if (strstr(line, name) &&
+		    sscanf(line, "%llx %c %127[^ \t\n]", &addr, &type, have) == 3 &&
+		    !strcmp(have, name) && strchr("tT", type)) {
+			twice = found != 0;
+			found = addr;
+		}
+	free(line);
+	if (f)
+		fclose(f);
+	return twice ? 0 : found;
+}
+
 /* Which programs are loaded: function probes by rung, later. */
 static int choose_programs(struct trace *t)
 {
@@ -76,7 +99,7 @@ static int choose_programs(struct trace *t)
 	}
 	bpf_program__set_autoload(t->skel->progs.frt_exit_drop, t->opts.waits);
 	if (t->opts.waits)
-		t->skel->rodata->knob_cleanup_net = stacks__address(t->stacks, "cleanup_net");
+		t->skel->rodata->knob_cleanup_net = address_of("cleanup_net");
 	t->contention = t->opts.waits && has_tracepoint(btf, "contention_begin");
 	t->skel->rodata->knob_lock_wakers = t->opts.waits && !t->contention;
 	btf__free(btf);

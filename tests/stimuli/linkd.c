@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A daemon that answers every link that comes up anew in its network namespace
+ * with 5 ms of CPU time, and writes down when: "BEGIN END CPU" (CLOCK_MONOTONIC, ns),
+ * one line each.
+ *
+ *	linkd LOG
+ */
+#include "stim.h"
+
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+#define BURN_NS 5000000u
+
+int main(int argc, char **argv)
+{
+	struct sockaddr_nl addr = { .nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	static char buf[65536];
+	FILE *out = argc == 2 ? fopen(argv[1], "we") : NULL;
+	ssize_t n;
+
+	if (!out || fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr))) {
+		fprintf(stderr, "linkd: %s\n", strerror(errno));
+		return 1;
+	}
+	for (;;) {
+		n = recv(fd, buf, sizeof(buf), 0);
+		for (struct nlmsghdr *h = (void *)buf; n > 0 && NLMSG_OK(h, n);
+		     h = NLMSG_NEXT(h, n)) {
+			struct ifinfomsg *i = NLMSG_DATA(h);
+			uint64_t began, cpu;
+
+			/* a new link tells of all its flags at once */
+			if (h->nlmsg_type != RTM_NEWLINK || i->ifi_change != ~0u)
+				continue;
+			began = mono_ns();
+			cpu = burn_user(BURN_NS);
+			fprintf(out, "%llu %llu %llu\n", (unsigned long long)began,
+				(unsigned long long)mono_ns(), (unsigned long long)cpu);
+			fflush(out);
+		}
+	}
+}

@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# timeout: 240
+# Ground truth of waiting: programs that hold a lock of the kernel by one long
+# operation write down when; the report must find the waiting in its class and
+# name the holder. Others burn CPU in answer to links, or let namespaces die.
+# shellcheck source=tests/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+isolate "$@"
+ahead
+need_tools python3
+truth=$top/tests/system/waits_truth.py
+[ -x "$BUILD/stimuli/holder" ] || skip_all "the stimuli are not built"
+"$FRTRACE" doctor --json 2>/dev/null | jq -e '.features | length > 0' >/dev/null ||
+	skip_all "no tracing here"
+helper=
+
+# start COMMAND…: a stimulus beside the run; its output in helper.err.
+start() {
+	"$@" >helper.err 2>&1 &
+	helper=$!
+	sleep 0.5
+	kill -0 "$helper" 2>/dev/null
+}
+
+stop_helper() {
+	[ -z "$helper" ] || kill -TERM "$helper" 2>/dev/null
+	[ -z "$helper" ] || wait "$helper" 2>/dev/null
+	helper=
+}
+trap 'stop_helper; cd /; rm -rf "$T"' EXIT
+
+# run NAME ARGS…: one level; NAME.frt and NAME.json.
+run() {
+	local name=$1
+	shift
+	rm -f "$name.frt"
+	"$FRTRACE" --at 0 --freq 0 --warmup 1 --settle 0 --quiet --json -o "$name.frt" "$@" \
+		>"$name.json" 2>"$name.err" </dev/null || {
+		echo "frtrace ended with status $?: $(cat "$name.err")"
+		return 1
+	}
+}
+
+# held CLASS ROUTERS HOLDER-ARGS…: the time that the holder held the lock is in the
+# class, and the holder's. Two attempts: a holder may be off the CPU for long.
+held() {
+	local class=$1 routers=$2 bad try
+	shift 2
+	for try in 1 2; do
+		: >holder.log
+		start "$BUILD/stimuli/holder" "$@" holder.log || {
+			echo "the holder failed: $(cat helper.err)"
+			return 1
+		}
+		# until it holds for the first time
+		for ((i = 0; i < 100; i++)); do
+			[ ! -s holder.log ] || break
+			sleep 0.1
+		done
+		bad=$(run held --routers "$routers")
+		stop_helper
+		[ -n "$bad" ] || bad=$(python3 "$truth" held held.frt held.json holder.log \
+			"$class" holder 2>remarks)
+		[ -n "$bad" ] || return 0
+		[ "$try" -eq 2 ] || echo "retry $class: $bad"
+	done
+	return 1
+}
+
+contention=$("$FRTRACE" --at 0 --routers 2 --warmup 0 --settle 0 --quiet -o probe.frt >/dev/null 2>&1
+	zcat probe.frt 2>/dev/null | head -n 1 | jq -r '.probes.contention')
+
+check "rtnl_mutex held by a group delete of 400 links" held lock:rtnl_mutex 40 rtnl 400
+check "namespace_sem held by a recursive bind of 5000 mounts" held lock:namespace_sem 40 mounts 5000
+# the directory is locked by `ip netns add`; until it is there nobody can hold it
+mkdir -p /run/netns
+check "a lock on a file" held lock:file 40 flock /run/netns
+
+# A veth moved after it was made: an action of its own, with the grace period in it.
+moved() {
+	local bad
+	cat >move.sh <<'EOF'
+set -e
+ip netns add "w7-$1"
+ip link add "wa-$1" type veth peer name "wb-$1"
+ip link set "wb-$1" netns "w7-$1"
+EOF
+	cat >gone.sh <<'EOF'
+ip netns del "w7-$1"
+ip link del "wa-$1" 2>/dev/null || true
+EOF
+	bad=$(run moved --routers 10 --create "sh $T/move.sh {i}" --destroy "sh $T/gone.sh {i}")
+	[ -z "$bad" ] || {
+		echo "$bad"
+		return 1
+	}
+	jq -e '[.levels[0].steps[].actions[]? | select(.action == "rtnl move")] as $a |
+		($a | map(.n) | add) >= 10 and
+		([$a[].waits[] | select(.class | startswith("rcu:")) | .ns] | add) > 0 and
+		([$a[].waits[] | select(.class | startswith("rcu:")) | .where] |
+			any(test("synchronize_net")))' moved.json >/dev/null || {
+		jq -c '[.levels[0].steps[].actions[]? | select(.action == "rtnl move")]' moved.json
+		return 1
+	}
+}
+check "a veth moved after it was made waits for RCU in rtnl move" moved
+
+# Namespaces of others die beside the run: that is nobody's step.
+background() {
+	local bad
+	start bash -c 'while :; do unshare -n true; done' || return 1
+	bad=$(run background --routers 20)
+	stop_helper
+	[ -z "$bad" ] || {
+		echo "$bad"
+		return 1
+	}
+	jq -e '([.outside[] | select(.task == "cleanup_net" and .cpu_ns > 0)] | length) == 1 and
+		([.deferred[] | select(.function == "cleanup_net" and .step != "delete")] |
+			length) == 0' background.json >/dev/null || {
+		jq -c '[.outside[] | select(.task == "cleanup_net")], .deferred' background.json
+		return 1
+	}
+	# what it holds, the steps wait for: named where the kernel tells of contention
+	[ "$contention" != true ] ||
+		jq -e '[.levels[0].steps[].actions[]?.waits[].holders[]? |
+			select(.task == "cleanup_net") | .kind] | length > 0 and
+			all(. == "workqueue")' background.json >/dev/null || {
+		jq -c '[.levels[0].steps[].actions[]?.waits[].holders[]?] | unique' background.json
+		return 1
+	}
+}
+check "cleanup_net of others: holder and outside, in no step" background
+
+# A daemon that burns 5 ms for every new link.
+daemon() {
+	local bad try
+	for try in 1 2; do
+		start "$BUILD/stimuli/linkd" linkd.log || return 1
+		bad=$(run daemon --routers 20)
+		stop_helper
+		[ -n "$bad" ] ||
+			bad=$(python3 "$truth" cpu daemon.frt daemon.json linkd.log linkd 2>remarks)
+		[ -n "$bad" ] || return 0
+		[ "$try" -eq 2 ] || echo "retry: $bad"
+	done
+	return 1
+}
+check "a daemon that answers links is outside, with its CPU time" daemon
+
+# The time of many streams is told apart: hardly anything is left without a name.
+streams() {
+	local bad
+	bad=$(run streams --routers 48 --streams 16)
+	[ -z "$bad" ] || {
+		echo "$bad"
+		return 1
+	}
+	jq -e '[.levels[0].steps[] | select(.step != "true" and .step != "router") |
+			.actions[]?.waits[]] as $w | ($w | map(.ns) | add) as $all |
+		([$w[] | select(.class == "other") | .ns] | add // 0) as $other |
+		([$w[].holders[]? | select(.kind == "unknown") | .ns] | add // 0) as $unknown |
+		$other + $unknown < 0.05 * $all' streams.json >/dev/null || {
+		jq -c '[.levels[0].steps[].actions[]?.waits[] |
+			select(.class == "other" or any(.holders[]?; .kind == "unknown"))]' streams.json
+		return 1
+	}
+}
+check "16 streams: other and unknown are below 5 % of the waiting" streams
+
+# Deleting: every namespace is in some run of cleanup_net, and in none twice.
+deleted() {
+	local bad
+	bad=$(run deleted --routers 40)
+	[ -z "$bad" ] || {
+		echo "$bad"
+		return 1
+	}
+	jq -e '[.deferred[] | select(.function == "cleanup_net")] |
+		length == 1 and .[0].step == "delete" and .[0].n == 40 and
+		.[0].ns > 0 and .[0].wait_ns <= .[0].ns' deleted.json >/dev/null || {
+		jq -c .deferred deleted.json
+		return 1
+	}
+}
+check "40 deletions are 40 parts of cleanup_net" deleted
+finish
