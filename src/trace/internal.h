@@ -101,6 +101,12 @@ struct pending_proc {
 	char comm[FRT_COMM_LEN];
 };
 
+/* Before loading: which programs are loaded (function probes by rung, later), and what
+ * they have to know of the kernel. 0, or -ESRCH without type information. */
+int programs__choose(struct trace *t);
+/* Does the kernel's sched_switch tracepoint pass prev_state? -ESRCH: no BTF. */
+int programs__prev_state(void);
+
 /* Attaches every program with a place of its own. On failure nothing is
  * attached, and err has a line. */
 int attach__all(struct trace *t, char *err, size_t errlen);
