@@ -18,16 +18,16 @@
 
 #define FRT_EVENTS_VERSION 1
 
-#define FRT_ARGS_MAX	  512 /* bytes of argv kept of an exec */
-#define FRT_TEXT_MAX	  64  /* path, link kind or name decoded from a call */
-#define FRT_COMM_LEN	  16
+#define FRT_ARGS_MAX 512 /* bytes of argv kept of an exec */
+#define FRT_TEXT_MAX 64	 /* path, link kind or name decoded from a call */
+#define FRT_COMM_LEN 16
 #define FRT_COMM_INTERRUPT "[interrupt]\0\0\0\0" /* waker_comm: no task, an interrupt */
-#define FRT_STACK_MAX	  64  /* frames of a sample */
-#define FRT_OFF_STACK_MAX 32  /* frames of a switch-out */
-#define FRT_FUNC_NODES	  128 /* nodes of one call's function tree; a power of two */
-#define FRT_FUNC_DEPTH	  16  /* nested probed functions */
-#define FRT_CREATORS_MAX  256 /* streams, or loops followed */
-#define FRT_CALL_SLOW_NS  50000 /* an undecoded call is sent from here on */
+#define FRT_STACK_MAX 64			 /* frames of a sample */
+#define FRT_OFF_STACK_MAX 32			 /* frames of a switch-out */
+#define FRT_FUNC_NODES 128     /* nodes of one call's function tree; a power of two */
+#define FRT_FUNC_DEPTH 16      /* nested probed functions */
+#define FRT_CREATORS_MAX 256   /* streams, or loops followed */
+#define FRT_CALL_SLOW_NS 50000 /* an undecoded call is sent from here on */
 
 enum frt_event_type {
 	FRT_EV_FORK = 1,
@@ -51,9 +51,9 @@ enum frt_mode {
 };
 
 /* Numbers that stand where a system call number would. */
-#define FRT_NR_NONE  (-1) /* FRT_MODE_USER */
+#define FRT_NR_NONE (-1) /* FRT_MODE_USER */
 #define FRT_NR_START (-2)
-#define FRT_NR_EXIT  (-3)
+#define FRT_NR_EXIT (-3)
 #define FRT_NR_COMPAT 0x40000000 /* or-ed to the number of a 32-bit call */
 
 /* Who: a serial given at fork or attach, + 1 image at each exec, and what the
@@ -94,10 +94,10 @@ struct frt_ev_fork {
 struct frt_ev_exec {
 	struct frt_event h;
 	struct frt_snap snap;
-	__u64 rest_ns;	/* on-CPU in calls of the ended image that were not sent */
+	__u64 rest_ns; /* on-CPU in calls of the ended image that were not sent */
 	__u32 rest_n;
-	__u32 old_task; /* serial the task had before, when a thread took over its leader; or 0 */
-	__u32 args_len; /* bytes in args */
+	__u32 old_task;	  /* serial the task had before, when a thread took over its leader; or 0 */
+	__u32 args_len;	  /* bytes in args */
 	__u32 args_total; /* bytes of the whole argv; > args_len: cut */
 	char comm[FRT_COMM_LEN];
 	char args[FRT_ARGS_MAX]; /* NUL between arguments; only args_len bytes are sent */
@@ -119,12 +119,12 @@ struct frt_ev_exec {
  */
 enum frt_detail {
 	FRT_DET_NONE = 0,
-	FRT_DET_NS,	/* unshare, setns, clone, clone3: flags, fd type, ns before/after */
-	FRT_DET_MOUNT,	/* mount, umount2, move_mount, open_tree, fsmount: flags, target, fs type in text */
-	FRT_DET_OPEN,	/* open of a path below /proc/sys: text */
-	FRT_DET_WRITE,	/* write to an inode of procfs below sys: text */
-	FRT_DET_NETLINK,/* sendto/sendmsg on a netlink socket */
-	FRT_DET_BAD,	/* should have been decoded, could not: counted as loss */
+	FRT_DET_NS, /* unshare, setns, clone, clone3: flags, fd type, ns before/after */
+	FRT_DET_MOUNT, /* mount, umount2, move_mount, open_tree, fsmount: flags, target, fs type in text */
+	FRT_DET_OPEN,	 /* open of a path below /proc/sys: text */
+	FRT_DET_WRITE,	 /* write to an inode of procfs below sys: text */
+	FRT_DET_NETLINK, /* sendto/sendmsg on a netlink socket */
+	FRT_DET_BAD,	 /* should have been decoded, could not: counted as loss */
 };
 
 /* ts: the end. Sent for every decoded call, every call that slept and every
@@ -139,31 +139,31 @@ struct frt_ev_call {
 	__u64 cpu_ns;
 	__u64 blocked_ns;
 	__u64 runq_ns;
-	__u64 flags; /* of clone, unshare, mount, umount2; nstype of setns */
+	__u64 flags;		     /* of clone, unshare, mount, umount2; nstype of setns */
 	__u32 net_before, net_after; /* inode numbers of the task's namespaces */
 	__u32 mnt_before, mnt_after;
 	__u16 nl_proto, nl_type; /* of the first message that says something */
 	__u16 nl_flags, nl_msgs; /* messages in this send */
-	__u32 seq; /* number of the call in its task; joins FUNC to CALL */
-	__u32 again_ns; /* of cpu_ns: in attempts that were restarted */
+	__u32 seq;		 /* number of the call in its task; joins FUNC to CALL */
+	__u32 again_ns;		 /* of cpu_ns: in attempts that were restarted */
 	char text[FRT_TEXT_MAX];
 };
 
 /* Birth, preempted: why a task was off the CPU. */
 #define FRT_OFF_BLOCKED 0
 #define FRT_OFF_PREEMPT 1
-#define FRT_OFF_BIRTH	2 /* out: fork; waking: sched_wakeup_new by the parent */
+#define FRT_OFF_BIRTH 2 /* out: fork; waking: sched_wakeup_new by the parent */
 
 /* ts: switched in again. blocked is waking - out, runqueue in - waking. */
 struct frt_ev_off {
 	struct frt_event h;
 	__u64 out;
-	__u64 waking; /* 0: not seen */
-	__u16 why;    /* FRT_OFF_* */
-	__u16 mode;   /* enum frt_mode at out */
-	__s32 nr;     /* call it slept in, or FRT_NR_* */
-	struct frt_snap snap;	/* of this task at out */
-	struct frt_tag waker;	/* task 0: the waker is not followed, or an interrupt */
+	__u64 waking;		    /* 0: not seen */
+	__u16 why;		    /* FRT_OFF_* */
+	__u16 mode;		    /* enum frt_mode at out */
+	__s32 nr;		    /* call it slept in, or FRT_NR_* */
+	struct frt_snap snap;	    /* of this task at out */
+	struct frt_tag waker;	    /* task 0: the waker is not followed, or an interrupt */
 	struct frt_snap waker_snap; /* of a followed waker at waking */
 	char waker_comm[FRT_COMM_LEN];
 	__u32 state; /* of the switch, raw bits */
@@ -174,7 +174,7 @@ struct frt_ev_off {
 /* ts: when taken. One sample is 1 / freq seconds of on-CPU time. */
 struct frt_ev_sample {
 	struct frt_event h;
-	__u16 mode; /* enum frt_mode */
+	__u16 mode;	 /* enum frt_mode */
 	__u16 in_kernel; /* the interrupted context: 0 user, 1 kernel */
 	__s32 nr;
 	__u32 seq; /* of the call it fell into */
@@ -193,15 +193,15 @@ struct frt_ev_dead {
 
 /* One probed function below its parent, within one call, summed. */
 struct frt_func_node {
-	__u32 func;   /* index of the attach table */
-	__u16 parent; /* index in nodes + 1; 0: directly below the call */
+	__u32 func;    /* index of the attach table */
+	__u16 parent;  /* index in nodes + 1; 0: directly below the call */
 	__u16 variant; /* 0, or which of the kinds of call (did nothing, did something) */
 	__u32 n;
 	__u32 pad;
-	__u64 key;	/* what tells equal functions apart: the pernet init's address; 0 */
-	__u64 total_ns; /* cpu + blocked + runqueue inside */
-	__u64 child_ns; /* of total: in directly probed children */
-	__u64 off_ns;	/* of total: blocked + runqueue */
+	__u64 key;	    /* what tells equal functions apart: the pernet init's address; 0 */
+	__u64 total_ns;	    /* cpu + blocked + runqueue inside */
+	__u64 child_ns;	    /* of total: in directly probed children */
+	__u64 off_ns;	    /* of total: blocked + runqueue */
 	__u64 child_off_ns; /* of child_ns: blocked + runqueue */
 };
 
@@ -274,9 +274,9 @@ enum frt_loss_kind {
 	FRT_LOSS_EVENTS = 0, /* the ring was full */
 	FRT_LOSS_MAPS,	     /* a map was full */
 	FRT_LOSS_SAMPLES,    /* a sample could not be sent */
-	FRT_LOSS_UNPAIRED,   /* an exit without its entry, or the reverse, while attached and alive */
-	FRT_LOSS_UNDECODED,  /* arguments that could not be read */
-	FRT_LOSS_UNTAGGED,   /* a child of a followed task that got no tag */
+	FRT_LOSS_UNPAIRED, /* an exit without its entry, or the reverse, while attached and alive */
+	FRT_LOSS_UNDECODED, /* arguments that could not be read */
+	FRT_LOSS_UNTAGGED,  /* a child of a followed task that got no tag */
 	FRT_LOSS_KINDS
 };
 

@@ -25,7 +25,7 @@ struct frt_dist {
 	double mean, sd, sum;
 	double lo, hi; /* 95 % interval of the mean; NAN below n = 5 */
 	double median, p95, min, max;
-	double lag1;   /* autocorrelation the interval was widened by; 0: not */
+	double lag1; /* autocorrelation the interval was widened by; 0: not */
 };
 
 struct frt_holder {
@@ -65,11 +65,11 @@ struct frt_fn {
 
 struct frt_action {
 	const char *action;
-	uint64_t n;	       /* hits over all measured routers */
+	uint64_t n;		   /* hits over all measured routers */
 	double kind_ns[FRT_KINDS]; /* means per step instance (row) */
 	double wall_ns;
-	double restarts;       /* per step instance */
-	double spin_ns;	       /* of kernel: attempts that were restarted (`rtnl spin`) */
+	double restarts; /* per step instance */
+	double spin_ns;	 /* of kernel: attempts that were restarted (`rtnl spin`) */
 	struct frt_fn *functions;
 	size_t nfunctions;
 	struct frt_frame *frames;
@@ -83,23 +83,23 @@ struct frt_action {
 enum frt_stackkind { FRT_STACK_CPU, FRT_STACK_OFF };
 struct frt_stackrow {
 	enum frt_stackkind kind;
-	uint32_t action;      /* index in actions */
-	const char **frames;  /* root first, action excluded; nframes may be 0 */
+	uint32_t action;     /* index in actions */
+	const char **frames; /* root first, action excluded; nframes may be 0 */
 	size_t nframes;
-	const char *tip;      /* user | kernel | blocked class | runqueue: annotation of the leaf */
+	const char *tip; /* user | kernel | blocked class | runqueue: annotation of the leaf */
 	bool in_kernel, sampled; /* sampled: split by samples; otherwise measured as a whole */
-	uint64_t ns;	      /* sum over the level's instances of this step */
-	uint64_t n;	      /* samples, or waits */
+	uint64_t ns;		 /* sum over the level's instances of this step */
+	uint64_t n;		 /* samples, or waits */
 };
 
 struct frt_steprow {
-	const char *step;     /* "add" …, "true", "router"; foreign: the rule's name */
+	const char *step; /* "add" …, "true", "router"; foreign: the rule's name */
 	bool creation, control;
-	uint32_t n;	      /* routers (instances for foreign) */
-	uint64_t instances;   /* commands, or calls, that its value is the sum of: over all n */
+	uint32_t n;	    /* routers (instances for foreign) */
+	uint64_t instances; /* commands, or calls, that its value is the sum of: over all n */
 	struct frt_dist wall;
-	bool traced;	      /* kinds come from events */
-	bool rusage;	      /* kinds are from rusage: user and kernel only */
+	bool traced;		   /* kinds come from events */
+	bool rusage;		   /* kinds are from rusage: user and kernel only */
 	double kind_ns[FRT_KINDS]; /* means; NAN where unknown */
 	double unaccounted_ns, parallel_ns, restarts;
 	double kernel_in_user_ns; /* sampled share of user that is kernel (faults, interrupts) */
@@ -108,9 +108,9 @@ struct frt_steprow {
 	size_t nactions;
 	struct frt_stackrow *stacks;
 	size_t nstacks;
-	double cpu_total_ns;  /* sums over the level: what cpu and off stacks add up to */
+	double cpu_total_ns; /* sums over the level: what cpu and off stacks add up to */
 	double off_total_ns;
-	double *values;	      /* wall of each router, in order; n of them */
+	double *values; /* wall of each router, in order; n of them */
 };
 
 struct frt_worst {
@@ -129,7 +129,7 @@ struct frt_levelrow {
 	int64_t memory_per_router; /* bytes; INT64_MIN unknown */
 	int64_t slab_per_router;
 	int64_t backlog; /* namespaces dead but not gone after creating; INT64_MIN unknown */
-	double steal;	/* share of CPU time */
+	double steal;	 /* share of CPU time */
 	uint64_t fill_ns, filled, fill_threads, settle_ns, free_wait_ns;
 	struct frt_steprow *steps; /* creation steps, then router, delete, true */
 	size_t nsteps;
@@ -153,13 +153,13 @@ struct frt_growthrow {
 	const char *step, *action, *where;
 	enum frt_kind kind;
 	bool sampled;
-	uint64_t n;	/* samples, or routers at the last level */
+	uint64_t n;		 /* samples, or routers at the last level */
 	double delta_ns, lo, hi; /* per router; 99 % */
-	double share;	/* of the growth of the router; 0..1; NAN when that is no growth */
+	double share;		 /* of the growth of the router; 0..1; NAN when that is no growth */
 	double ns_per_existing;
-	const char *shape; /* unknown constant linear superlinear sublinear */
+	const char *shape;   /* unknown constant linear superlinear sublinear */
 	double fit_a, fit_b; /* a + b * existing */
-	double lack_p;	/* lack of fit; NAN with two levels */
+	double lack_p;	     /* lack of fit; NAN with two levels */
 	struct frt_prediction *predicted;
 	size_t npredicted;
 };
@@ -168,8 +168,8 @@ struct frt_growthrow {
 struct frt_stepgrowth {
 	const char *step;
 	double first_ns, last_ns, ratio, ratio_lo, ratio_hi; /* 95 % of the ratio */
-	double delta_ns, lo, hi; /* 99 % */
-	bool grew, shrank;	 /* the interval excludes 0, and so does the control's */
+	double delta_ns, lo, hi;			     /* 99 % */
+	bool grew, shrank; /* the interval excludes 0, and so does the control's */
 	double ns_per_existing;
 	const char *shape;
 	double fit_a, fit_b, lack_p;
@@ -203,14 +203,15 @@ struct frt_missing {
 struct frt_profile {
 	const char *created, *command, *mode;
 	struct json_t *environment; /* object of the header; owned */
-	const char *backend; /* fentry multi kprobe none untraced */
+	const char *backend;	    /* fentry multi kprobe none untraced */
 	uint32_t wanted, attached;
 	struct frt_missing *missing;
 	size_t nmissing;
 	uint32_t freq; /* Hz; 0 no sampling */
 	bool complete; /* the end line was there */
 	int status;    /* exit status of the run that recorded */
-	const char **notes; /* lines to print under the head: one rung lower, what is not measured in this mode, truncated record */
+	const char **
+		notes; /* lines to print under the head: one rung lower, what is not measured in this mode, truncated record */
 	size_t nnotes;
 	uint64_t loss[6];
 	uint64_t events, samples, unknown_lines;
@@ -221,7 +222,7 @@ struct frt_profile {
 	struct frt_growthrow *growth;
 	size_t ngrowth;
 	double growth_ns, growth_lo, growth_hi; /* of the router's wall; 99 % */
-	const char *growth_note; /* one level only, … ; NULL */
+	const char *growth_note;		/* one level only, … ; NULL */
 	struct frt_deferred *deferred;
 	size_t ndeferred;
 	struct frt_outsiderow *outside;

@@ -28,8 +28,10 @@ struct frt_step_def {
 static const struct frt_step_def frt_steps[FRT_STEPS] = {
 	[FRT_STEP_ADD] = { "add", "ip netns add NAME", true, 1 },
 	[FRT_STEP_EXEC] = { "exec", "ip netns exec NAME ip link set lo up", true, 1 },
-	[FRT_STEP_SYSCTL] = { "sysctl", "ip netns exec NAME sysctl -w net.ipv4.ip_forward=1", true, 1 },
-	[FRT_STEP_VETH] = { "veth", "ip link add ro-KEY type veth peer name ri-KEY netns NAME", true, 2 },
+	[FRT_STEP_SYSCTL] = { "sysctl", "ip netns exec NAME sysctl -w net.ipv4.ip_forward=1", true,
+			      1 },
+	[FRT_STEP_VETH] = { "veth", "ip link add ro-KEY type veth peer name ri-KEY netns NAME",
+			    true, 2 },
 	[FRT_STEP_DELETE] = { "delete", "ip netns del NAME", false, 1 },
 	[FRT_STEP_CONTROL] = { "true", "true", false, 1 },
 };

@@ -41,22 +41,22 @@ enum frt_rec {
 
 /* A level, put at its end. */
 struct frt_level {
-	uint32_t id;	 /* 1, 2, … in the order measured */
-	uint32_t asked;	 /* --at */
-	uint32_t again;	 /* 1: the first level once more */
-	uint32_t run;	 /* --repeat: 1, 2, … */
+	uint32_t id;	/* 1, 2, … in the order measured */
+	uint32_t asked; /* --at */
+	uint32_t again; /* 1: the first level once more */
+	uint32_t run;	/* --repeat: 1, 2, … */
 	uint32_t streams;
-	uint32_t mode;	 /* enum frt_workmode */
-	uint64_t existing; /* counted at its start */
-	uint64_t existing_end; /* counted after its creating part */
-	uint64_t t0, t1; /* creating part, measured routers only */
-	uint32_t routers, warmup; /* measured, warm-up */
+	uint32_t mode;		       /* enum frt_workmode */
+	uint64_t existing;	       /* counted at its start */
+	uint64_t existing_end;	       /* counted after its creating part */
+	uint64_t t0, t1;	       /* creating part, measured routers only */
+	uint32_t routers, warmup;      /* measured, warm-up */
 	uint32_t filled, fill_threads; /* routers the fill made, on how many threads */
 	uint64_t fill_ns, settle_ns;
-	uint64_t free_wait_ns; /* until the kernel had freed the deleted */
+	uint64_t free_wait_ns;		   /* until the kernel had freed the deleted */
 	int64_t fill_mem_kb, fill_slab_kb; /* taken by the fill */
-	uint64_t steal_ns, cpu_ns; /* stolen and total CPU time while measuring */
-	uint64_t links, mounts; /* in the first namespace at the start */
+	uint64_t steal_ns, cpu_ns;	   /* stolen and total CPU time while measuring */
+	uint64_t links, mounts;		   /* in the first namespace at the start */
 };
 
 enum frt_workmode {
@@ -68,20 +68,20 @@ enum frt_workmode {
 	FRT_WORKMODES
 };
 
-#define FRT_ROUTER_WARMUP   0x01
-#define FRT_ROUTER_SAMPLED  0x02 /* sampling was on */
+#define FRT_ROUTER_WARMUP 0x01
+#define FRT_ROUTER_SAMPLED 0x02	 /* sampling was on */
 #define FRT_ROUTER_UNTRACED 0x04 /* nothing was attached */
 #define FRT_ROUTER_OVERHEAD 0x08 /* made to measure the cost of looking only */
-#define FRT_ROUTER_STOLEN   0x10 /* more than 2 % stolen time around it */
-#define FRT_ROUTER_FAILED   0x20
-#define FRT_ROUTER_DELETE   0x40 /* a hook's call for its deletion: steps only, no router line */
+#define FRT_ROUTER_STOLEN 0x10	 /* more than 2 % stolen time around it */
+#define FRT_ROUTER_FAILED 0x20
+#define FRT_ROUTER_DELETE 0x40 /* a hook's call for its deletion: steps only, no router line */
 
 struct frt_router {
 	uint32_t id;	/* 1, 2, … */
 	uint32_t level; /* frt_level.id */
 	uint32_t stream;
-	uint32_t flags; /* FRT_ROUTER_* */
-	uint32_t block; /* --overhead: number of its block */
+	uint32_t flags;	 /* FRT_ROUTER_* */
+	uint32_t block;	 /* --overhead: number of its block */
 	uint64_t t0, t1; /* first creation step's t0 to the last one's t1 */
 	uint64_t existing;
 	uint64_t steal_ns, cpu_ns;
@@ -93,9 +93,9 @@ struct frt_stepinst {
 	uint32_t instance; /* 1, 2, …; what the creator wrote before spawning */
 	uint32_t router;   /* 0: foreign */
 	uint32_t level;
-	uint32_t step;	   /* enum frt_step; foreign: by rules, later */
-	uint32_t creator;  /* task serial of the creator; 0 untraced */
-	int32_t status;	   /* as waitpid's; in-process: 0 or -errno */
+	uint32_t step;	  /* enum frt_step; foreign: by rules, later */
+	uint32_t creator; /* task serial of the creator; 0 untraced */
+	int32_t status;	  /* as waitpid's; in-process: 0 or -errno */
 	uint64_t t0, t1;
 	uint64_t utime_ns, stime_ns; /* rusage of the child (thread); 0 unknown */
 	uint64_t minflt, nvcsw, nivcsw;
@@ -199,8 +199,8 @@ struct frt_loss {
 /* CPU time of tasks that do not belong to the workload, by name. */
 struct frt_outside {
 	uint32_t level;
-	uint32_t own; /* 1: frtrace itself */
-	uint64_t cpu_ns, over_ns; /* while measuring: CPU time, length of it */
+	uint32_t own;			    /* 1: frtrace itself */
+	uint64_t cpu_ns, over_ns;	    /* while measuring: CPU time, length of it */
 	uint64_t base_cpu_ns, base_over_ns; /* baseline taken while settling */
 	const char *comm;
 	const char *woken_by; /* comm, or NULL */
@@ -226,17 +226,17 @@ struct frt_raterow {
 	/* of the routers' walls in us: sum of their squares, of the products of
 	 * neighbours, and first + last (for the lag-1 autocorrelation); 0 unknown */
 	uint64_t wall_sq_us2, wall_lag_us2, wall_ends_us;
-	uint32_t level;	      /* frt_level.id of the same routers (--trace); 0 none */
-	uint32_t run;	      /* --repeat: 1, 2, …; 0 is 1 */
-	uint32_t failed;      /* 1: the row ended early, with the n it had */
+	uint32_t level;	 /* frt_level.id of the same routers (--trace); 0 none */
+	uint32_t run;	 /* --repeat: 1, 2, …; 0 is 1 */
+	uint32_t failed; /* 1: the row ended early, with the n it had */
 };
 
 /* frtrace rate --streams: one reading. */
 struct frt_ratepoint {
 	uint32_t streams, reached; /* reached 1: --to was reached at t_ns */
 	uint64_t t_ns, count;
-	uint32_t mode; /* enum frt_workmode */
-	uint32_t run;  /* --repeat: 1, 2, …; 0 is 1 */
+	uint32_t mode;	  /* enum frt_workmode */
+	uint32_t run;	  /* --repeat: 1, 2, …; 0 is 1 */
 	uint32_t stalled; /* 1: the case ended here, nobody finished for --stall */
 };
 
@@ -245,13 +245,13 @@ struct frt_lock {
 	uint32_t task, image, instance;
 	uint32_t flags; /* LCB_F_*, FRT_LOCK_WAKER: owner is a waker, t0 the switch-out */
 	uint64_t t0, t1, addr;
-	uint64_t t_owner; /* when the owner was read */
+	uint64_t t_owner;		/* when the owner was read */
 	uint32_t owner, owner_instance; /* task serials; 0 unknown or outside */
-	uint32_t owner_tid; /* 0: the lock named nobody */
-	uint32_t owner_kind; /* enum frt_owner_kind */
-	uint32_t stack; /* of the waker; 0 none */
-	const char *owner_comm; /* a worker's: the function it executes */
-	const char *name;	/* the lock's data symbol; "" none */
+	uint32_t owner_tid;		/* 0: the lock named nobody */
+	uint32_t owner_kind;		/* enum frt_owner_kind */
+	uint32_t stack;			/* of the waker; 0 none */
+	const char *owner_comm;		/* a worker's: the function it executes */
+	const char *name;		/* the lock's data symbol; "" none */
 };
 
 enum frt_owner_kind { FRT_OWNER_TASK, FRT_OWNER_KTHREAD, FRT_OWNER_WORKER, FRT_OWNER_KINDS };
@@ -264,10 +264,10 @@ struct frt_sink {
 };
 
 /* One growing array per type. */
-#define FRT_ARRAY(type, name)     \
-	struct {                  \
-		struct type *v;   \
-		size_t n, cap;    \
+#define FRT_ARRAY(type, name)   \
+	struct {                \
+		struct type *v; \
+		size_t n, cap;  \
 	} name
 
 struct frt_trail {

@@ -27,21 +27,21 @@ struct json_t *report__json(const struct frt_profile *p);
  * -ENODATA the record does not hold what the format shows. */
 struct rate;
 struct export_opts {
-	const char *step; /* NULL: all */
-	int64_t at;	  /* level asked; -1: all */
-	const char *kind; /* cpu | off | wall | functions | rate; NULL: the format's own */
-	int64_t diff[2];  /* levels; -1: none */
+	const char *step;	 /* NULL: all */
+	int64_t at;		 /* level asked; -1: all */
+	const char *kind;	 /* cpu | off | wall | functions | rate; NULL: the format's own */
+	int64_t diff[2];	 /* levels; -1: none */
 	struct frt_trail *trail; /* for timelines */
-	bool icicle;	  /* svg: the root on top */
+	bool icicle;		 /* svg: the root on top */
 	const struct rate *const *rates; /* analyze/rate.h; for rates, NULL: none */
 	size_t nrates;
 };
-#define EXPORT_STEP   1 /* what an exporter takes */
-#define EXPORT_AT     2
-#define EXPORT_KIND   4
-#define EXPORT_DIFF   8
-#define EXPORT_RATE   16 /* --kind rate */
-#define EXPORT_TRAIL  32 /* opts.trail must be there */
+#define EXPORT_STEP 1 /* what an exporter takes */
+#define EXPORT_AT 2
+#define EXPORT_KIND 4
+#define EXPORT_DIFF 8
+#define EXPORT_RATE 16	 /* --kind rate */
+#define EXPORT_TRAIL 32	 /* opts.trail must be there */
 #define EXPORT_BINARY 64 /* nothing for a terminal */
 struct exporter {
 	const char *format, *suffix, *what;

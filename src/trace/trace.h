@@ -16,7 +16,7 @@ enum trace_backend { TRACE_AUTO, TRACE_NONE, TRACE_FENTRY, TRACE_MULTI, TRACE_KP
 
 struct trace_opts {
 	enum trace_backend backend;
-	unsigned freq;	      /* Hz of cpu-clock sampling; 0: none */
+	unsigned freq;		   /* Hz of cpu-clock sampling; 0: none */
 	const char *const *probes; /* --probe, NULL at the end; or NULL */
 	unsigned streams;
 	bool waits;	      /* stacks at switch-out, locks, deferred, outside */
