@@ -75,7 +75,7 @@ struct frt_arg_block {
 #define FRT_ARG3(b) ((b)->x[3])
 #define FRT_ARG4(b) ((b)->x[4])
 /* x8 holds the number from entry to exit. */
-#define FRT_NR_ADDR(regs) ((const char *)(regs) + __builtin_offsetof(struct frt_regs, regs[8]))
+#define FRT_NR_ADDR(r) ((const char *)(r) + __builtin_offsetof(struct frt_regs, regs[8]))
 #define FRT_USER_REGS(r) (((r)->pstate & 0xf) == 0)
 #define FRT_FUNC_ARG0(r) ((r)->regs[0])
 #define FRT_FUNC_ARG1(r) ((r)->regs[1])
