@@ -180,7 +180,8 @@ int acts__find(struct foreign *f, size_t member)
 							      .t1 = t->call[last]->t1 },
 						       .name = foreign__step(f, step),
 						       .loop = member,
-						       .by = member });
+						       .by = member,
+						       .within = t->instance });
 		i = last;
 	}
 	return err;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define EVERY 250
+#define DEPTH_MAX 256 /* of processes below one another */
 
 const char *const foreign__by_names[] = { "", "auto", "command", "action", NULL };
 
@@ -17,8 +18,9 @@ bool foreign__is(const struct frt_trail *t)
 {
 	const char *mode = json_string_value(json_object_get(t->header, "mode"));
 
-	return mode && (strcmp(mode, "run") == 0 || strcmp(mode, "attach") == 0) &&
-	       !json_object_get(t->header, "steps");
+	return mode && !json_object_get(t->header, "steps") &&
+	       (strcmp(mode, "run") == 0 || strcmp(mode, "attach") == 0 ||
+		(strcmp(mode, "create") == 0 && t->proc.n));
 }
 
 unsigned foreign__step(struct foreign *f, const char *name)
@@ -63,6 +65,35 @@ static int by_birth(const void *a, const void *b, void *ctx)
 	return (x > y) - (x < y);
 }
 
+static int by_serial(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Of our own run only what the user's command did is looked at. */
+static int set_aside(struct foreign *f)
+{
+	const struct frt_trail *t = f->t;
+	uint32_t *v = calloc(t->step.n + 1, sizeof(*v));
+	size_t n = 0;
+
+	if (!v)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->step.n; i++) {
+		if (t->step.v[i].instance > f->instances)
+			f->instances = t->step.v[i].instance;
+		if (t->step.v[i].step == FRT_STEPS)
+			v[n++] = t->step.v[i].instance;
+	}
+	qsort(v, n, sizeof(*v), by_serial);
+	for (size_t i = 0; i < f->ix.ntasks; i++)
+		f->m[i].aside = !bsearch(&f->m[i].t->instance, v, n, sizeof(*v), by_serial);
+	free(v);
+	return 0;
+}
+
 static int gather_members(struct foreign *f)
 {
 	f->m = calloc(f->ix.ntasks + 1, sizeof(*f->m));
@@ -85,7 +116,7 @@ static int gather_members(struct foreign *f)
 			f->m[i].parent = NONE;
 	for (size_t i = 0; i < f->ix.ntasks; i++)
 		acts__look(f, &f->m[i]);
-	return 0;
+	return f->create ? set_aside(f) : 0;
 }
 
 /* What the commands that a process became say of it, in their order. */
@@ -124,8 +155,8 @@ static void name_others(struct foreign *f)
 	for (size_t i = 0; i < f->ix.ntasks; i++) {
 		struct member *m = &f->m[i];
 
-		if (m->role != ROLE_LOOP || !m->execs || m->nsteps || m->parent == NONE ||
-		    !m->marked || (m->acts && f->by != FOREIGN_COMMAND))
+		if (m->aside || m->role != ROLE_LOOP || !m->execs || m->nsteps ||
+		    m->parent == NONE || !m->marked || (m->acts && f->by != FOREIGN_COMMAND))
 			continue;
 		m->role = ROLE_STEP;
 		m->name = foreign__step(f, "other");
@@ -137,10 +168,13 @@ static void count_inner(struct foreign *f)
 {
 	for (size_t i = 0; i < f->ix.ntasks; i++) {
 		const struct member *m = &f->m[i];
+		unsigned depth = 0;
 
 		if (m->role != ROLE_STEP)
 			continue;
-		for (size_t up = m->parent; up != NONE; up = f->m[up].parent) {
+
+		for (size_t up = m->parent; up != NONE && depth < DEPTH_MAX;
+		     up = f->m[up].parent, depth++) {
 			struct member *a = &f->m[up];
 
 			a->repeats = a->repeats || a->names & 1ull << m->name;
@@ -160,7 +194,8 @@ static void open_loops(struct foreign *f)
 	for (size_t i = 0; i < f->ix.ntasks; i++) {
 		if (!f->m[i].acts || f->m[i].role == ROLE_STEP || f->by == FOREIGN_COMMAND)
 			continue;
-		for (size_t up = f->m[i].parent; up != NONE && f->m[up].role != ROLE_STEP;
+		for (size_t up = f->m[i].parent;
+		     up != NONE && f->m[up].role != ROLE_STEP && !f->m[up].asks;
 		     up = f->m[up].parent)
 			f->m[up].asks = true;
 	}
@@ -191,6 +226,22 @@ static void give_owners(struct foreign *f)
 	}
 }
 
+/* Switch-outs of t before at. */
+static size_t offs_until(const struct task *t, uint64_t at)
+{
+	size_t lo = 0, hi = t->noff;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->off[mid]->out < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 /* When was whoever waited for c back from its wait? The end of the call in which
  * the death woke it, else the death itself. 0: it lives. */
 static uint64_t end_of(const struct foreign *f, const struct member *c, size_t *waiter)
@@ -203,7 +254,7 @@ static uint64_t end_of(const struct foreign *f, const struct member *c, size_t *
 	*waiter = c->parent;
 	if (!death || !p)
 		return death;
-	for (size_t i = p->t->noff; i-- && p->t->off[i]->in > birth_of(c);)
+	for (size_t i = offs_until(p->t, death); i-- && p->t->off[i]->in > birth_of(c);)
 		if (p->t->off[i]->waker == c->t->serial && p->t->off[i]->waking) {
 			o = p->t->off[i];
 			break;
@@ -219,8 +270,10 @@ static uint64_t end_of(const struct foreign *f, const struct member *c, size_t *
 static int add_command(struct foreign *f, size_t i)
 {
 	const struct member *m = &f->m[i], *w = NULL;
-	struct found one = { .name = m->name, .loop = m->parent, .by = m->parent };
-	struct found around = { .name = foreign__step(f, "wrapper") };
+	struct found one = {
+		.name = m->name, .loop = m->parent, .by = m->parent, .within = m->t->instance
+	};
+	struct found around = { .name = foreign__step(f, "wrapper"), .within = m->t->instance };
 	uint64_t outer = 0;
 	size_t waiter;
 	int err = 0;
@@ -230,7 +283,7 @@ static int add_command(struct foreign *f, size_t i)
 	one.s.instance = m->instance;
 	one.s.part = m->wrapped;
 	one.s.status = m->t->dead ? m->t->dead->code : 0;
-	if (!one.s.t1)
+	if (one.s.t1 <= one.s.t0)
 		return 0; /* not seen to its end */
 	if (m->parent == NONE) {
 		/* nobody that is followed waits for it: it ends with itself */
@@ -286,7 +339,7 @@ static int find_steps(struct foreign *f)
 
 		if (m->role == ROLE_STEP && m->owner == i)
 			err = add_command(f, i);
-		else if (m->owner == NONE && f->by != FOREIGN_COMMAND &&
+		else if (m->owner == NONE && !m->aside && f->by != FOREIGN_COMMAND &&
 			 (m->acts || f->by == FOREIGN_ACTION))
 			err = acts__find(f, i);
 	}
@@ -304,119 +357,6 @@ static void drop_empty_wrappers(struct foreign *f)
 	}
 }
 
-static void add_note(struct foreign *f, const char *text)
-{
-	if (text)
-		json_array_append_new(f->notes, json_string(text));
-}
-
-struct tally {
-	char name[64];
-	uint64_t n;
-};
-
-static int by_tally(const void *a, const void *b)
-{
-	const struct tally *x = a, *y = b;
-
-	if (x->n != y->n)
-		return x->n > y->n ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
-
-#define TALLY_MAX 256
-#define TALLY_SHOWN 8
-
-/* "uuidgen ×60, cut ×60": commands without a rule that are (not) steps. */
-static void note_commands(struct foreign *f, struct arena *a, enum role role, const char *head,
-			  const char *tail)
-{
-	struct tally *v = arena__alloc(a, TALLY_MAX * sizeof(*v));
-	const char *list = NULL;
-	uint64_t more = 0;
-	size_t n = 0;
-
-	for (size_t i = 0; v && i < f->ix.ntasks; i++) {
-		const struct member *m = &f->m[i];
-		char name[64];
-		size_t k = 0;
-
-		if (m->role != role || !m->execs || m->parent == NONE || m->bears ||
-		    (m->owner != NONE && m->owner != i) ||
-		    (role == ROLE_STEP && strcmp(f->name[m->name], "other") != 0))
-			continue;
-		rules__summary(m->t->exec[m->t->nexec - 1]->args, name, sizeof(name));
-		while (k < n && strcmp(v[k].name, name) != 0)
-			k++;
-		if (k == TALLY_MAX) {
-			more++;
-			continue;
-		}
-		if (k == n)
-			memcpy(v[n++].name, name, sizeof(name));
-		v[k].n++;
-	}
-	if (!n)
-		return;
-	qsort(v, n, sizeof(*v), by_tally);
-	for (size_t k = 0; k < n; k++) {
-		if (k < TALLY_SHOWN)
-			list = arena__printf(a, "%s%s%s ×%llu", list ? list : "", list ? ", " : "",
-					     v[k].name, (unsigned long long)v[k].n);
-		else
-			more += v[k].n;
-	}
-	add_note(f,
-		 arena__printf(a, "%s: %s%s%s", head, list ? list : "",
-			       more ? arena__printf(a, " and %llu more", (unsigned long long)more)
-				    : "",
-			       tail));
-}
-
-static void note_rules(struct foreign *f, struct arena *a)
-{
-	const struct rule *r;
-	size_t n;
-
-	r = rules__list(f->rules, &n);
-	for (size_t i = 0; i < n && r[i].user; i++) {
-		if (!r[i].hits && !r[i].also)
-			add_note(f, arena__printf(a, "--step %s=%s matched no command", r[i].name,
-						  r[i].pattern));
-		else if (r[i].also)
-			add_note(f, arena__printf(a,
-						  "--step %s=%s: %llu commands; %llu more went "
-						  "to an earlier rule",
-						  r[i].name, r[i].pattern,
-						  (unsigned long long)r[i].hits,
-						  (unsigned long long)r[i].also));
-		else
-			add_note(f, arena__printf(a, "--step %s=%s: %llu commands", r[i].name,
-						  r[i].pattern, (unsigned long long)r[i].hits));
-	}
-}
-
-static void write_notes(struct foreign *f)
-{
-	struct arena *a = f->t->arena;
-
-	note_commands(f, a, ROLE_STEP, "other is", "");
-	note_commands(f, a, ROLE_LOOP, "between the steps", " (no rule, no request)");
-	note_rules(f, a);
-	if (f->cut)
-		add_note(f, arena__printf(a, "%llu commands have longer arguments than are kept",
-					  (unsigned long long)f->cut));
-	if (f->batches)
-		add_note(f, arena__printf(a, "rtnl-batch: %llu messages in %llu sends",
-					  (unsigned long long)f->batched,
-					  (unsigned long long)f->batches));
-	if (f->startup_ns >= 1000000)
-		add_note(f, arena__printf(a, "start-up of the loop, %.1f ms, is in no row",
-					  (double)f->startup_ns / 1e6));
-	if (f->actions)
-		add_note(f, "netlink through io_uring is not seen");
-}
-
 /* Every event of what a step owns gets its number; what the loop runs besides a
  * number of its own, so that it is taken for no step's. */
 static void number_events(struct foreign *f)
@@ -428,6 +368,8 @@ static void number_events(struct foreign *f)
 
 		if (m->owner != NONE)
 			m->instance = f->m[m->owner].instance;
+		else if (f->create)
+			m->instance = m->t->instance;
 		else if (m->parent != NONE && !m->bears)
 			m->instance = ++f->instances;
 		if (m->owner == i && m->parent == NONE && m->role == ROLE_STEP)
@@ -514,6 +456,7 @@ static int read_options(struct foreign *f, const struct foreign_opts *o, char *e
 int foreign__name(struct frt_trail *t, const struct foreign_opts *o, char *err, size_t errlen)
 {
 	struct foreign f = { .t = t, .notes = json_object_get(t->header, "notes") };
+	const char *mode = json_string_value(json_object_get(t->header, "mode"));
 	const char *machine = json_string_value(
 		json_object_get(json_object_get(t->header, "environment"), "machine"));
 	int rc;
@@ -522,6 +465,9 @@ int foreign__name(struct frt_trail *t, const struct foreign_opts *o, char *err, 
 		f.notes = json_array();
 		json_object_set_new(t->header, "notes", f.notes);
 	}
+	f.create = mode && strcmp(mode, "create") == 0;
+	if (!f.create) /* nobody but us puts these into such a record */
+		t->router.n = t->step.n = 0;
 	rc = read_options(&f, o, err, errlen);
 	if (!rc)
 		rc = index__build(&f.ix, t);
@@ -530,7 +476,8 @@ int foreign__name(struct frt_trail *t, const struct foreign_opts *o, char *err, 
 	if (!rc)
 		rc = gather_members(&f);
 	for (size_t i = 0; i < f.ix.ntasks && !rc && f.by != FOREIGN_ACTION; i++)
-		give_role(&f, &f.m[i]);
+		if (!f.m[i].aside)
+			give_role(&f, &f.m[i]);
 	if (!rc) {
 		count_inner(&f);
 		if (f.by != FOREIGN_ACTION)
@@ -552,10 +499,10 @@ int foreign__name(struct frt_trail *t, const struct foreign_opts *o, char *err, 
 		rc = number_names(&f);
 	if (!rc) {
 		number_events(&f);
-		rc = loops__write(&f);
+		rc = f.create ? loops__replace(&f) : loops__write(&f);
 	}
 	if (!rc)
-		write_notes(&f);
+		notes__write(&f);
 	if (rc == -ENOMEM)
 		fail(err, errlen, rc, "naming the steps: out of memory");
 	index__free(&f.ix);

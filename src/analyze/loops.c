@@ -448,3 +448,79 @@ int loops__write(struct foreign *f)
 	free(c.made);
 	return err;
 }
+
+static int by_within_and_time(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	if (x->within != y->within)
+		return x->within < y->within ? -1 : 1;
+	return by_loop_and_time(a, b);
+}
+
+/* The steps of one command, as far as they lie in its wall. */
+static int replace_one(struct foreign *f, const struct frt_stepinst *whole)
+{
+	size_t lo = 0, hi = f->found.n, before = f->t->step.n;
+	int err = 0;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (f->found.v[mid].within < whole->instance)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < f->found.n && f->found.v[lo].within == whole->instance && !err; lo++) {
+		struct found *x = &f->found.v[lo];
+
+		if (x->s.t0 < whole->t0)
+			x->s.t0 = whole->t0;
+		if (x->s.t1 > whole->t1)
+			x->s.t1 = whole->t1;
+		if (x->s.t1 <= x->s.t0)
+			continue;
+		x->s.level = whole->level;
+		err = put_step(f, x, whole->router);
+	}
+	if (!err && f->t->step.n == before) {
+		struct found as_it_was = { .s = *whole };
+
+		err = put_step(f, &as_it_was, whole->router);
+	}
+	return err;
+}
+
+/* Steps and routers come in nearly the same order: *at is where the last was. */
+static void give_creator(struct frt_trail *t, const struct frt_stepinst *s, size_t *at)
+{
+	for (size_t k = 0; k < t->router.n; k++, *at = (*at + 1) % t->router.n)
+		if (t->router.v[*at].id == s->router) {
+			t->router.v[*at].creator = s->creator;
+			return;
+		}
+}
+
+int loops__replace(struct foreign *f)
+{
+	struct frt_trail *t = f->t;
+	struct frt_stepinst *old = t->step.v;
+	size_t n = t->step.n, at = 0;
+	int err = 0;
+
+	memset(&t->step, 0, sizeof(t->step));
+	if (f->found.n)
+		qsort(f->found.v, f->found.n, sizeof(*f->found.v), by_within_and_time);
+	for (size_t i = 0; i < n && !err; i++) {
+		struct found same = { .s = old[i] };
+
+		err = old[i].step == FRT_STEPS ? replace_one(f, &old[i])
+					       : put_step(f, &same, old[i].router);
+		/* what is between its steps is the creator's wait for the command */
+		if (old[i].step == FRT_STEPS)
+			give_creator(t, &old[i], &at);
+	}
+	free(old);
+	return err;
+}

@@ -44,14 +44,16 @@ struct member {
 	/* loops.c */
 	bool bears, apart;
 	size_t loop;
+	bool aside; /* --create: no part of what the command did */
 };
 
 /* A step that was found; becomes a frt_stepinst. */
 struct found {
 	struct frt_stepinst s;
 	unsigned name;
-	size_t loop; /* who it is a step of: a member */
-	size_t by;   /* who forked it, or whose call it is */
+	size_t loop;	 /* who it is a step of: a member */
+	size_t by;	 /* who forked it, or whose call it is */
+	uint32_t within; /* --create: the instance that it is a part of */
 };
 
 struct foreign {
@@ -71,6 +73,7 @@ struct foreign {
 	uint64_t startup_ns;	     /* of loops, before what their first round may take */
 	uint64_t cut;		     /* arguments longer than recorded */
 	bool actions;		     /* any step is one */
+	bool create;		     /* --create: levels and routers are there */
 	FRT_ARRAY(frt_level, count); /* what was counted, by t0 */
 	struct json_t *notes;
 };
@@ -84,8 +87,13 @@ void acts__look(struct foreign *f, struct member *m);
 int acts__find(struct foreign *f, size_t member);
 bool acts__creates(const struct foreign *f, const struct frt_call *c);
 
+/* loopnotes.c */
+void notes__write(struct foreign *f);
+
 /* loops.c */
 int loops__find(struct foreign *f);  /* found.loop */
 int loops__write(struct foreign *f); /* routers, levels, steps into the trail */
+/* --create: each of its commands becomes the steps that it was made of. */
+int loops__replace(struct foreign *f);
 
 #endif

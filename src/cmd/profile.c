@@ -3,6 +3,7 @@
 #include "cmd/profile.h"
 
 #include "analyze/analyze.h"
+#include "analyze/foreign.h"
 #include "cmd/cli.h"
 #include "cmd/present.h"
 #include "cmd/session.h"
@@ -320,6 +321,8 @@ static int finish(struct profile_run *r, int status)
 				   "the record: %s; free some space or give another -o FILE",
 				   strerror(-rc)));
 	rc = record__load(r->s.rec, &trail);
+	if (!rc && foreign__is(&trail))
+		rc = foreign__name(&trail, NULL, r->err, sizeof(r->err));
 	if (!rc)
 		rc = present__trail(&trail, &po);
 	trail__free(&trail);

@@ -185,16 +185,12 @@ static int creation_steps(struct maker *m, const struct router_name *n, struct f
 	return rc;
 }
 
-int maker__router(struct maker *m, struct wrouter *wr, struct frt_router *r,
-		  struct frt_stepinst *inst, unsigned *count, bool control)
+static int own_router(struct maker *m, struct wrouter *wr, struct frt_router *r,
+		      struct frt_stepinst *inst, unsigned *count)
 {
 	struct router_name n;
-	int rc;
+	int rc = maker__name(m, &n);
 
-	*count = 0;
-	if (m->mode->router)
-		return m->mode->router(m, wr, r, inst, count);
-	rc = maker__name(m, &n);
 	if (rc)
 		return rc;
 	memcpy(wr->uuid, n.uuid, sizeof(wr->uuid));
@@ -204,15 +200,24 @@ int maker__router(struct maker *m, struct wrouter *wr, struct frt_router *r,
 	rc = creation_steps(m, &n, r, inst, count);
 	if (m->left && !setns(m->w->firstns, CLONE_NEWNET))
 		m->left = false;
-	if (!rc)
-		rc = check_made(m, &n, wr);
+	return rc ? rc : check_made(m, &n, wr);
+}
+
+int maker__router(struct maker *m, struct wrouter *wr, struct frt_router *r,
+		  struct frt_stepinst *inst, unsigned *count, bool control)
+{
+	static const struct router_name none;
+	int rc;
+
+	*count = 0;
+	rc = (m->mode->router ? m->mode->router : own_router)(m, wr, r, inst, count);
 	if (!rc && control) {
 		struct frt_stepinst *i = &inst[*count];
 
 		memset(i, 0, sizeof(*i));
 		i->router = r->id;
 		i->level = r->level;
-		rc = maker__step(m, &n, FRT_STEP_CONTROL, 0, i);
+		rc = maker__step(m, &none, FRT_STEP_CONTROL, 0, i);
 		*count += 1;
 	}
 	return rc;
