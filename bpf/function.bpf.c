@@ -72,7 +72,7 @@ __noinline int find_node(u32 state, u32 func, u32 parent_variant, u64 key)
 			return 0;
 		if (e->func == func && e->parent == parent && e->variant == variant &&
 		    e->key == key)
-			return i + 1;
+			return i;
 	}
 	return 0;
 }
