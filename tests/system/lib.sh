@@ -126,7 +126,9 @@ sessions() {
 left_since() {
 	local i diff=
 	for ((i = 0; i < 50; i++)); do
-		diff=$(diff <(sort "$1") <(snapshot | sort) | grep '^[<>]') || return 0
+		# not by the status: with pipefail that is diff's, 1 when they differ
+		diff=$(diff <(sort "$1") <(snapshot | sort) | grep '^[<>]')
+		[ -n "$diff" ] || return 0
 		sleep 0.2
 	done
 	printf 'since the snapshot (< gone, > left behind):\n%s\n' "$diff"
