@@ -149,15 +149,17 @@ static void merge(struct dead_run *r)
 
 static int read_ledger(struct dead_run *r)
 {
-	char *text = read_file(r->path, NULL), *save = NULL;
+	char *text = read_file(r->path, NULL), *save = NULL, *end;
 	int rc = 0;
 
 	if (!text)
 		return -errno;
+	/* a line without its end was cut short: it says nothing that its want does not */
+	end = strrchr(text, '\n');
+	*(end ? end : text) = '\0';
 	for (char *l = strtok_r(text, "\n", &save); !rc && l; l = strtok_r(NULL, "\n", &save)) {
 		struct ledger_line line;
 
-		/* a line cut short by a full disk says nothing that its want does not */
 		if (!ledger__parse(l, &line))
 			rc = take_line(r, &line);
 	}

@@ -14,7 +14,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -34,39 +33,16 @@ static void run_path(char *dst, size_t size, const struct router_name *n)
 	snprintf(dst, size, "%s/%s", WL_RUN_DIR, n->ns);
 }
 
-static int share_run_dir(struct step_job *j)
-{
-	bool bound = false;
-	int fd, rc = 0;
-
-	if (mkdir(WL_RUN_DIR, 0755) && errno != EEXIST)
-		return inproc__failed(j, "mkdir", WL_RUN_DIR);
-	fd = open(WL_RUN_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return inproc__failed(j, "open", WL_RUN_DIR);
-	flock(fd, LOCK_EX);
-	while (mount("", WL_RUN_DIR, "none", MS_SHARED | MS_REC, NULL)) {
-		/* the very first time it is no mount yet */
-		if (errno != EINVAL || bound ||
-		    mount(WL_RUN_DIR, WL_RUN_DIR, "none", MS_BIND | MS_REC, NULL)) {
-			rc = inproc__failed(j, "mount", WL_RUN_DIR);
-			break;
-		}
-		bound = true;
-	}
-	flock(fd, LOCK_UN);
-	close(fd);
-	return rc;
-}
-
 int exact__add(struct step_job *j)
 {
 	char path[sizeof(WL_RUN_DIR) + 48];
 	int fd, saved, rc;
 
-	rc = share_run_dir(j);
-	if (rc)
+	rc = rundir__share(&j->call);
+	if (rc) {
+		j->object = WL_RUN_DIR;
 		return rc;
+	}
 	run_path(path, sizeof(path), j->name);
 	fd = open(path, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0);
 	if (fd < 0)

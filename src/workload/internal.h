@@ -77,8 +77,9 @@ struct workload {
 	int firstns, firstmnt; /* our namespaces */
 	int inet;	       /* datagram socket in the first namespace, for interface ioctls */
 	atomic_bool stop;
-	bool removing; /* stop is ignored */
-	int wake;      /* eventfd: stop was asked for */
+	bool run_dir_shared; /* by us, once */
+	bool removing;	     /* stop is ignored */
+	int wake;	     /* eventfd: stop was asked for */
 
 	pthread_mutex_t lock; /* routers, error, joining of threads */
 	pthread_cond_t cond;
@@ -230,6 +231,8 @@ int wl__threads(struct workload *w, unsigned n,
 		int (*fn)(struct workload *w, unsigned i, void *arg), void *arg);
 
 /* rundir.c */
+/* The calls `ip netns add` makes on it each time. 0 or -errno, *call: which. */
+int rundir__share(const char **call);
 /* Makes the run directory a shared mount, as the first `ip netns add` does. */
 int rundir__prepare(struct workload *w);
 /* Undoes it when no name and no other run is left. dry: only says whether it

@@ -82,50 +82,57 @@ static int read_claim(bool *existed)
 	return 0;
 }
 
-static int make_shared(struct workload *w)
+int rundir__share(const char **call)
 {
 	bool bound = false;
 	int fd, rc = 0;
 
+	*call = "mkdir";
 	if (mkdir(WL_RUN_DIR, 0755) && errno != EEXIST)
-		return wl__fail(w, -errno, "%s: %s; network namespaces are named there", WL_RUN_DIR,
-				strerror(errno));
+		return -errno;
+	*call = "open";
 	fd = open(WL_RUN_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return wl__fail(w, -errno, "%s: %s", WL_RUN_DIR, strerror(errno));
+		return -errno;
 	flock(fd, LOCK_EX);
+	*call = "mount";
 	while (mount("", WL_RUN_DIR, "none", MS_SHARED | MS_REC, NULL)) {
+		/* the very first time it is no mount yet */
 		if (errno != EINVAL || bound ||
 		    mount(WL_RUN_DIR, WL_RUN_DIR, "none", MS_BIND | MS_REC, NULL)) {
-			rc = wl__fail(w, -errno, "%s: cannot be made a shared mount: %s",
-				      WL_RUN_DIR, strerror(errno));
+			rc = -errno;
 			break;
 		}
 		bound = true;
 	}
-	close(fd); /* with its lock */
+	flock(fd, LOCK_UN);
+	close(fd);
 	return rc;
 }
 
 int rundir__prepare(struct workload *w)
 {
+	const char *call;
 	struct stat st;
 	bool was;
 	int lock, rc = 0;
 
-	if (is_mounted())
+	if (w->run_dir_shared && is_mounted())
 		return 0;
 	lock = statedir__lock();
 	if (lock < 0)
 		return wl__fail(w, lock, "%s: %s", WL_STATE_DIR, strerror(-lock));
-	if (!is_mounted()) {
-		if (read_claim(&was))
-			rc = write_claim(!stat(WL_RUN_DIR, &st));
+	if (!is_mounted() && read_claim(&was))
+		rc = write_claim(!stat(WL_RUN_DIR, &st));
+	if (rc) {
+		wl__fail(w, rc, "%s: %s", CLAIM, strerror(-rc));
+	} else {
+		rc = rundir__share(&call);
 		if (rc)
-			wl__fail(w, rc, "%s: %s", CLAIM, strerror(-rc));
-		else
-			rc = make_shared(w);
+			wl__fail(w, rc, "%s: %s: %s; network namespaces are named there",
+				 WL_RUN_DIR, call, strerror(-rc));
 	}
+	w->run_dir_shared = !rc;
 	close(lock);
 	return rc;
 }
