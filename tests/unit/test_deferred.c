@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Work that comes later, the backlog, and what others do meanwhile. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/analyze.h"
+#include "build_trail.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CREATOR 1
+
+static void near(double got, double want)
+{
+	if (!(fabs(got - want) <= 1e-9 * fmax(1, fabs(want))))
+		print_message("got %.12g, want %.12g\n", got, want);
+	assert_true(fabs(got - want) <= 1e-9 * fmax(1, fabs(want)));
+}
+
+static struct frt_profile *profile_of(const struct frt_trail *t)
+{
+	struct analyze_opts o = { 0 };
+	struct frt_profile *p = NULL;
+
+	assert_int_equal(analyze__profile(t, &o, &p), 0);
+	return p;
+}
+
+static const struct frt_deferred *row(const struct frt_profile *p, const char *step,
+				      const char *function)
+{
+	for (size_t i = 0; i < p->ndeferred; i++)
+		if (!strcmp(p->deferred[i].step, step) &&
+		    !strcmp(p->deferred[i].function, function))
+			return &p->deferred[i];
+	return NULL;
+}
+
+/* Two routers (instances 1 to 4: add, delete; add, delete) and one to warm up (5, 6). */
+static void build(struct frt_trail *t)
+{
+	struct frt_level *l;
+
+	memset(t, 0, sizeof(*t));
+	trail__creator(t, CREATOR);
+	l = trail__level(t, 0, 10);
+	for (int i = 0; i < 3; i++) {
+		trail__router(t, (uint64_t)(1000 * (i + 1)))->flags = i == 2 ? FRT_ROUTER_WARMUP
+									     : 0;
+		trail__step(t, FRT_STEP_ADD, 100, CREATOR);
+		trail__step(t, FRT_STEP_DELETE, 50, CREATOR);
+	}
+	l = &t->level.v[0];
+	l->routers = 2;
+	l->warmup = 1;
+	l->existing_end = 17;
+}
+
+static struct frt_defer *ran(struct frt_trail *t, const char *function, uint32_t instance,
+			     uint64_t queue, uint64_t start, uint64_t end)
+{
+	struct frt_defer *d = trail_add(t, defer);
+
+	*d = (struct frt_defer){ .instance = instance,
+				 .n = 1,
+				 .t_queue = queue,
+				 .t_start = start,
+				 .t_end = end,
+				 .wait_ns = (end - start) / 4,
+				 .function = function };
+	return d;
+}
+
+static void unmounts(struct frt_trail *t, uint32_t instance, uint64_t at, const char *path)
+{
+	struct frt_call *c = trail__call(t, instance, 2, 166, at - 10, at, 5);
+
+	c->detail = FRT_DET_MOUNT;
+	c->text = path;
+}
+
+static void items(void **state)
+{
+	const struct frt_deferred *r;
+	struct frt_profile *p;
+	struct frt_trail t;
+
+	(void)state;
+	build(&t);
+	ran(&t, "linkwatch_event", 1, 100, 140, 240);
+	ran(&t, "linkwatch_event", 3, 100, 120, 160);
+	ran(&t, "linkwatch_event", 5, 100, 120, 5000); /* warming up: in no row */
+	ran(&t, "other", 77, 100, 120, 5000);	       /* no step of ours */
+	p = profile_of(&t);
+	assert_int_equal(p->ndeferred, 1);
+	r = row(p, "add", "linkwatch_event");
+	assert_non_null(r);
+	assert_int_equal(r->n, 2);
+	near(r->ns, (100 + 40) / 2.0);
+	near(r->wait_ns, (25 + 10) / 2.0);
+	near(r->delay_ns, (40 + 20) / 2.0);
+	near(p->levels[0].backlog, 17 - 10 - 3);
+	profile__free(p);
+	trail__drop(&t);
+}
+
+/* One run for four: two deletions of ours, one of them told by its unmount only, one
+ * that warmed up, and somebody else's. */
+static void shared(void **state)
+{
+	const struct frt_deferred *r;
+	struct frt_profile *p;
+	struct frt_trail t;
+
+	(void)state;
+	build(&t);
+	unmounts(&t, 2, 500, "/run/netns/bar-1"); /* the one that queued it: told as well */
+	unmounts(&t, 4, 600, "/run/netns/bar-2");
+	unmounts(&t, 6, 610, "/run/netns/bar-3");
+	unmounts(&t, 1, 620, "/sys");		    /* not a namespace */
+	unmounts(&t, 1, 630, "/run/netns/x\tnsfs"); /* a mount */
+	unmounts(&t, 3, 5000, "/run/netns/late");   /* after it had begun */
+	ran(&t, "cleanup_net", 2, 510, 700, 1500);
+	ran(&t, "cleanup_net", 0, 510, 700, 1500);
+	p = profile_of(&t);
+	assert_int_equal(p->ndeferred, 1);
+	r = row(p, "delete", "cleanup_net");
+	assert_non_null(r);
+	assert_int_equal(r->n, 2);
+	near(r->ns, 2 * 800 / 4.0 / 2);
+	near(r->wait_ns, 2 * 200 / 4.0 / 2);
+	near(r->delay_ns, 2 * 190 / 2.0);
+	profile__free(p);
+	trail__drop(&t);
+}
+
+/* A second run takes what was unmounted since, and a share by count. */
+static void two_runs(void **state)
+{
+	const struct frt_deferred *r;
+	struct frt_profile *p;
+	struct frt_trail t;
+
+	(void)state;
+	build(&t);
+	unmounts(&t, 2, 500, "/run/netns/bar-1");
+	ran(&t, "cleanup_net", 2, 510, 600, 1000);
+	unmounts(&t, 4, 650, "/run/netns/bar-2");
+	ran(&t, "cleanup_net", 0, 620, 1000, 1900)->n = 2; /* two of others */
+	p = profile_of(&t);
+	r = row(p, "delete", "cleanup_net");
+	assert_non_null(r);
+	assert_int_equal(r->n, 2);
+	near(r->ns, (400 + 900 / 3.0) / 2);
+	profile__free(p);
+	trail__drop(&t);
+}
+
+static struct frt_outside *uses(struct frt_trail *t, uint32_t level, const char *comm, uint64_t cpu,
+				uint64_t base)
+{
+	struct frt_outside *o = trail_add(t, outside);
+
+	*o = (struct frt_outside){ .level = level,
+				   .comm = comm,
+				   .cpu_ns = cpu,
+				   .over_ns = 4000,
+				   .base_cpu_ns = base,
+				   .base_over_ns = 2000 };
+	return o;
+}
+
+static void outside(void **state)
+{
+	struct frt_profile *p;
+	struct frt_trail t;
+
+	(void)state;
+	build(&t);
+	uses(&t, 1, "udevd", 900, 150)->woken_by = "uevent, by ip";
+	uses(&t, 1, "idle", 100, 100);
+	uses(&t, 1, "frtrace", 5000, 0)->own = 1;
+	uses(&t, 1, "new", 30, 0)->base_over_ns = 0;
+	p = profile_of(&t);
+	assert_int_equal(p->noutside, 4);
+	assert_string_equal(p->outside[0].task, "udevd");
+	near(p->outside[0].baseline_ns, 300);		      /* as long as was measured */
+	near(p->outside[0].per_router_ns, (900 - 300) / 3.0); /* the one to warm up, too */
+	assert_string_equal(p->outside[0].woken_by, "uevent, by ip");
+	assert_string_equal(p->outside[1].task, "new");
+	assert_true(isnan(p->outside[1].baseline_ns)); /* none was taken */
+	near(p->outside[1].per_router_ns, 10);
+	assert_string_equal(p->outside[2].task, "idle");
+	near(p->outside[2].per_router_ns, 0); /* never negative */
+	assert_true(p->outside[3].own);	      /* last, however much */
+	profile__free(p);
+	trail__drop(&t);
+}
+
+static void none(void **state)
+{
+	struct frt_profile *p;
+	struct frt_trail t;
+
+	(void)state;
+	build(&t);
+	t.level.v[0].existing_end = 0;
+	p = profile_of(&t);
+	assert_int_equal(p->ndeferred + p->noutside, 0);
+	assert_true(p->levels[0].backlog == INT64_MIN);
+	profile__free(p);
+	trail__drop(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(items),   cmocka_unit_test(shared), cmocka_unit_test(two_runs),
+		cmocka_unit_test(outside), cmocka_unit_test(none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
