@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Advice: each known cause in a trail that shows it, and none in one that does not. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/analyze.h"
+#include "build_trail.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NR_WRITE = 1, NR_SENDMSG = 46, NR_EXECVE = 59, NR_UNSHARE = 272 };
+
+#define MS 1000000u
+
+static const struct frt_call newns = { .nr = NR_UNSHARE,
+				       .detail = FRT_DET_NS,
+				       .flags = 0x20000,
+				       .net_before = 1,
+				       .net_after = 1,
+				       .mnt_before = 2,
+				       .mnt_after = 3 };
+
+/* What the routers of a level are made of: one step, exec. */
+struct shape {
+	struct plan plan;
+	void (*change)(struct world *w, struct plan *p); /* after each step */
+	uint64_t mounts;
+};
+
+static void level(struct world *w, uint32_t asked, const struct shape *s)
+{
+	struct frt_level *l = trail__level(&w->t, asked, asked);
+	uint32_t state = asked + 1;
+
+	l->mode = FRT_WORK_EXACT; /* the script has advice of its own */
+	l->mounts = s->mounts;
+	l->existing_end = asked + 10;
+	for (int i = 0; i < 10; i++) {
+		struct plan p = s->plan;
+
+		p.user += (uint64_t)(10000 * (1 + noise(&state)));
+		world__pass(w, 1000);
+		trail__router(&w->t, w->now);
+		world__step(w, FRT_STEP_EXEC, &p);
+		if (s->change)
+			s->change(w, &p);
+	}
+}
+
+static uint32_t stack_of(struct world *w, const char *const *root_first, size_t n)
+{
+	uint32_t node = 0;
+
+	for (size_t i = 0; i < n; i++)
+		node = trail__frame(&w->t, node, root_first[i]);
+	return node;
+}
+
+/* The sentence that holds this text, or NULL. Checks that there are as many as said. */
+static const char *said(const struct frt_trail *t, const char *text, size_t all)
+{
+	static char kept[1024];
+	struct analyze_opts o = { 0 };
+	struct frt_profile *p = NULL;
+	const char *found = NULL;
+
+	assert_int_equal(analyze__profile(t, &o, &p), 0);
+	if (p->nadvice != all)
+		for (size_t i = 0; i < p->nadvice; i++)
+			print_message("%s\n", p->advice[i]);
+	assert_int_equal(p->nadvice, all);
+	for (size_t i = 0; i < p->nadvice && text; i++)
+		if (strstr(p->advice[i], text)) {
+			snprintf(kept, sizeof(kept), "%s", p->advice[i]);
+			found = kept;
+		}
+	profile__free(p);
+	return found;
+}
+
+static void has(const char *sentence, const char *text)
+{
+	if (!sentence || !strstr(sentence, text))
+		print_message("%s\nlacks %s\n", sentence ? sentence : "(nothing)", text);
+	assert_true(sentence && strstr(sentence, text));
+}
+
+static void nothing(void **state)
+{
+	struct shape s = { .plan = { .user = MS, .kernel = 50000, .call = newns } };
+	struct world w;
+
+	(void)state;
+	world__open(&w);
+	level(&w, 0, &s);
+	level(&w, 1000, &s);
+	assert_null(said(&w.t, NULL, 0));
+	trail__drop(&w.t);
+	/* too few routers for any */
+	world__open(&w);
+	level(&w, 0, &s);
+	w.t.router.n = 4;
+	trail__header(&w.t, "{\"mode\":\"script\"}");
+	assert_null(said(&w.t, NULL, 0));
+	trail__drop(&w.t);
+}
+
+static void mount_table(void **state)
+{
+	struct shape s = { .plan = { .user = MS, .kernel = MS, .call = newns }, .mounts = 30 };
+	struct world w;
+
+	(void)state;
+	world__open(&w);
+	level(&w, 0, &s);
+	s.plan.kernel = 4 * MS;
+	s.mounts = 1030;
+	level(&w, 1000, &s);
+	has(said(&w.t, "copies the whole mount table", 1), "(1030 mounts here)");
+	has(said(&w.t, "copies the whole mount table", 1), "3.00 ms of the");
+	trail__drop(&w.t);
+	/* twice as many mounts as namespaces: one more line */
+	world__open(&w);
+	s.plan.kernel = MS;
+	s.mounts = 30;
+	level(&w, 0, &s);
+	s.plan.kernel = 4 * MS;
+	s.mounts = 2030;
+	level(&w, 1000, &s);
+	has(said(&w.t, "is mounted 2.0 times", 2), "2030 mounts");
+	trail__drop(&w.t);
+}
+
+static void ip_n(void **state)
+{
+	struct shape s = { .plan = { .user = MS, .kernel = MS, .call = newns } };
+	struct frt_exec *e;
+	struct world w;
+
+	(void)state;
+	world__open(&w);
+	level(&w, 0, &s);
+	e = trail_add(&w.t, exec);
+	e->task = 2;
+	e->args = "/usr/sbin/ip\x1f-n\x1f"
+		  "bar\x1flink";
+	has(said(&w.t, "`ip -n NAME`", 1), "1.00 ms per router");
+	e->args = "/usr/sbin/zip\x1f-n\x1f"
+		  "bar";
+	assert_null(said(&w.t, NULL, 0));
+	trail__drop(&w.t);
+}
+
+static void make_move(struct world *w, struct plan *p)
+{
+	struct frt_call *c = NULL;
+
+	for (size_t i = 0; i < w->t.call.n; i++)
+		if (w->t.call.v[i].task == p->task && w->t.call.v[i].nr == NR_SENDMSG)
+			c = &w->t.call.v[i];
+	c->detail = FRT_DET_NETLINK;
+	c->nl_type = 19;
+	c->nl_flags = 5;
+	c->nl_msgs = 1;
+	c->text = "@netns";
+}
+
+static void veth_moved(void **state)
+{
+	static const char *const rcu[] = { "__dev_change_net_namespace", "synchronize_rcu",
+					   "__wait_rcu_gp", "schedule" };
+	struct shape s = { .plan = { .user = MS, .blocked = 20 * MS, .wait = { .nr = NR_SENDMSG } },
+			   .change = make_move };
+	struct world w;
+	const char *line;
+
+	(void)state;
+	world__open(&w);
+	s.plan.wait_stack = stack_of(&w, rcu, 4);
+	level(&w, 0, &s);
+	trail__header(&w.t, "{\"environment\":{\"hz\":250}}");
+	line = said(&w.t, "moved into its namespace", 2);
+	has(line, "20.0 ms per router, 20.0 ms of it waiting");
+	line = said(&w.t, "RCU grace periods", 2);
+	has(line, "__dev_change_net_namespace (synchronize_net)");
+	has(line, "HZ 250");
+	trail__drop(&w.t);
+}
+
+static void make_spin(struct world *w, struct plan *p)
+{
+	for (size_t i = 0; i < w->t.call.n; i++)
+		if (w->t.call.v[i].task == p->task && w->t.call.v[i].nr == NR_WRITE) {
+			w->t.call.v[i].restarts = 50;
+			w->t.call.v[i].again_ns = 2 * MS;
+		}
+}
+
+static void rtnl_spin(void **state)
+{
+	struct shape s = { .plan = { .user = MS,
+				     .kernel = 3 * MS,
+				     .call = { .nr = NR_WRITE, .detail = FRT_DET_WRITE } },
+			   .change = make_spin };
+	struct world w;
+
+	(void)state;
+	world__open(&w);
+	level(&w, 0, &s);
+	has(said(&w.t, "try again", 1), "50 times and 2.00 ms of CPU time per router");
+	trail__drop(&w.t);
+}
+
+/* A lock's waiting, and who is said to hold it. */
+static const char *holder_kind;
+
+static void make_held(struct world *w, struct plan *p)
+{
+	struct frt_lock *k;
+
+	for (size_t i = 0; i < w->t.off.n; i++) {
+		const struct frt_off *o = &w->t.off.v[i];
+
+		if (o->task != p->task || o->nr != NR_SENDMSG)
+			continue;
+		k = trail_add(&w->t, lock);
+		*k = (struct frt_lock){ .task = o->task,
+					.instance = o->instance,
+					.flags = FRT_LCB_MUTEX,
+					.t0 = o->out,
+					.t1 = o->in,
+					.t_owner = o->out,
+					.addr = 1,
+					.owner_tid = 9,
+					.owner_comm = holder_kind,
+					.owner_kind = strcmp(holder_kind, "cleanup_net")
+							      ? FRT_OWNER_TASK
+							      : FRT_OWNER_WORKER,
+					.name = "" };
+	}
+}
+
+static void held(void **state)
+{
+	static const char *const rtnl[] = { "rtnl_newlink", "__mutex_lock", "schedule" };
+	struct shape s = { .plan = { .user = MS,
+				     .blocked = 5 * MS,
+				     .wait = { .nr = NR_SENDMSG, .detail = FRT_DET_NETLINK } },
+			   .change = make_held };
+	struct world w;
+
+	(void)state;
+	holder_kind = "NetworkManager";
+	world__open(&w);
+	s.plan.wait_stack = stack_of(&w, rtnl, 3);
+	level(&w, 0, &s);
+	has(said(&w.t, "not part of this workload", 1), "NetworkManager");
+	has(said(&w.t, "not part of this workload", 1), "(rtnl_mutex most of all): 5.00 ms");
+	trail__drop(&w.t);
+	holder_kind = "cleanup_net";
+	world__open(&w);
+	s.plan.wait_stack = stack_of(&w, rtnl, 3);
+	level(&w, 0, &s);
+	has(said(&w.t, "(cleanup_net) holds", 1), "5.00 ms of waiting");
+	trail__drop(&w.t);
+}
+
+static void storms(void **state)
+{
+	struct shape s = { .plan = { .user = MS } };
+	struct frt_outside *o;
+	struct world w;
+
+	(void)state;
+	world__open(&w);
+	level(&w, 0, &s);
+	o = trail_add(&w.t, outside);
+	*o = (struct frt_outside){ .level = 1,
+				   .comm = "systemd-udevd",
+				   .woken_by = "uevent, by ip",
+				   .cpu_ns = 80 * MS,
+				   .over_ns = 100 * MS,
+				   .base_cpu_ns = MS,
+				   .base_over_ns = 100 * MS };
+	has(said(&w.t, "systemd-udevd answers", 1), "7.90 ms of CPU time (uevent, by ip)");
+	o->base_cpu_ns = 70 * MS; /* it always does */
+	assert_null(said(&w.t, NULL, 0));
+	o->base_cpu_ns = MS;
+	o->base_over_ns = 0; /* who knows */
+	assert_null(said(&w.t, NULL, 0));
+	trail__drop(&w.t);
+}
+
+static void environment(void **state)
+{
+	struct shape s = { .plan = { .user = 5 * MS } };
+	struct world w;
+
+	(void)state;
+	world__open(&w);
+	level(&w, 0, &s);
+	trail__header(&w.t, "{\"mode\":\"script\",\"environment\":{\"run_netns_mounts\":3}}");
+	has(said(&w.t, "mounted on itself 3 times", 2), "umount /run/netns");
+	has(said(&w.t, "One process for all", 2), "running 5 commands");
+	w.t.level.v[0].filled = 1000;
+	w.t.level.v[0].fill_mem_kb = 1000000;
+	trail__header(&w.t, "{\"mode\":\"lean\",\"options\":{\"predict\":[10000]},"
+			    "\"environment\":{\"memory_available_kb\":8000000}}");
+	has(said(&w.t, "memory is the first limit", 1), "10000 routers take");
+	w.t.level.v[0].existing_end = 10 + 50;
+	trail__header(&w.t, "{}");
+	has(said(&w.t, "die faster", 1), "50 were dead but not gone");
+	trail__drop(&w.t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing),    cmocka_unit_test(mount_table), cmocka_unit_test(ip_n),
+		cmocka_unit_test(veth_moved), cmocka_unit_test(rtnl_spin),   cmocka_unit_test(held),
+		cmocka_unit_test(storms),     cmocka_unit_test(environment),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
