@@ -14,7 +14,7 @@
  *
  * stim.log beside it gets one line per run of a step:
  *
- *	STEP NAME KIND user kernel blocked runqueue parallel wall    (ns)
+ *	STEP NAME KIND asked user kernel blocked runqueue parallel    (ns)
  */
 #include "stim.h"
 
@@ -39,7 +39,6 @@ struct truth {
 struct job {
 	const char *step, *name, *kind;
 	uint64_t ns, rate; /* how long; bytes of /dev/urandom per ms */
-	uint64_t began;
 	char **argv;
 	char ip[256], dir[256];
 	struct truth *t;
@@ -86,10 +85,9 @@ static void write_log(const struct job *j)
 	if (fd < 0)
 		die(path);
 	n = snprintf(line, sizeof(line), "%s %s %s %llu %llu %llu %llu %llu %llu\n", j->step,
-		     j->name, j->kind, (unsigned long long)j->t->user,
+		     j->name, j->kind, (unsigned long long)j->ns, (unsigned long long)j->t->user,
 		     (unsigned long long)j->t->kernel, (unsigned long long)j->t->blocked,
-		     (unsigned long long)j->t->runq, (unsigned long long)j->t->parallel,
-		     (unsigned long long)(mono_ns() - j->began));
+		     (unsigned long long)j->t->runq, (unsigned long long)j->t->parallel);
 	if (write(fd, line, (size_t)n) != n)
 		die(path);
 	close(fd);
@@ -142,7 +140,8 @@ static void do_call(struct job *j)
 static void do_fault(struct job *j)
 {
 	size_t size = 512u << 20, page = 4096;
-	uint64_t cpu, end;
+	struct stopwatch w;
+	uint64_t end;
 	char *p;
 
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
@@ -150,12 +149,12 @@ static void do_fault(struct job *j)
 		 -1, 0);
 	if (p == MAP_FAILED)
 		die("mmap");
-	cpu = thread_ns();
-	end = mono_ns() + j->ns;
+	stopwatch__start(&w);
+	end = w.began + j->ns;
 	for (size_t i = 0; i < size && mono_ns() < end; i += 32 * page)
 		for (size_t k = 0; k < 32; k++)
 			p[i + k * page] = 1;
-	j->t->user += thread_ns() - cpu;
+	j->t->user += stopwatch__stop(&w);
 	/* the memory goes with execve, which is in no figure of ours: small */
 	munmap(p, size);
 	prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
@@ -208,8 +207,8 @@ static void do_wait(struct job *j)
 {
 	struct sigaction sa = { .sa_handler = on_signal }, old;
 	struct itimerval it = { .it_value = { 0, (suseconds_t)(j->ns / 1000) } };
-	uint64_t began, delay;
-	int status, fd = open_delay();
+	struct stopwatch w;
+	int status;
 	pid_t pid;
 
 	sigaction(SIGALRM, &sa, &old);
@@ -219,14 +218,11 @@ static void do_wait(struct job *j)
 			pause();
 	}
 	usleep(300); /* until it pauses: otherwise its start is what we wait beside */
-	delay = run_delay(fd);
-	began = mono_ns();
+	stopwatch__start(&w);
 	setitimer(ITIMER_REAL, &it, NULL);
 	if (wait4(pid, &status, 0, NULL) >= 0 || errno != EINTR)
 		die("wait4 was not interrupted");
-	j->t->blocked += mono_ns() - began;
-	j->t->blocked -= run_delay(fd) - delay;
-	close(fd);
+	j->t->blocked += stopwatch__stop(&w);
 	kill(pid, SIGKILL);
 	wait_for(pid, NULL);
 	sigaction(SIGALRM, &old, NULL);
@@ -627,7 +623,7 @@ static int calibrate(void)
 
 int main(int argc, char **argv)
 {
-	struct job j = { .began = mono_ns(), .argv = argv };
+	struct job j = { .argv = argv };
 	const struct kind *k;
 	char *slash;
 	ssize_t n;

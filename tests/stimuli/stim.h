@@ -30,52 +30,6 @@ static inline uint64_t mono_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-static inline uint64_t thread_ns(void)
-{
-	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
-/* User time: arithmetic on registers. The clock is read rarely and through the
- * vDSO. Returns the CPU time it took. */
-static inline uint64_t burn_user(uint64_t ns)
-{
-	uint64_t cpu = thread_ns(), end = mono_ns() + ns;
-	volatile uint64_t sink = 0;
-
-	do {
-		uint64_t x = end | 1;
-
-		for (int i = 0; i < 20000; i++)
-			x = x * 6364136223846793005u + 1442695040888963407u;
-		sink = x;
-	} while (mono_ns() < end);
-	(void)sink;
-	return thread_ns() - cpu;
-}
-
-#define BURN_IOV 1024
-
-/* Kernel time inside one single system call: a readv of random bytes, every
- * vector the same small buffer, so that nothing has to be mapped for it.
- * Returns the CPU time the call took, 0 on failure. */
-static inline uint64_t burn_readv(int fd, size_t bytes)
-{
-	static char buf[65536];
-	static struct iovec iov[BURN_IOV];
-	size_t each = bytes / BURN_IOV;
-	uint64_t cpu;
-
-	if (each > sizeof(buf))
-		each = sizeof(buf);
-	memset(buf, 1, each);
-	for (int i = 0; i < BURN_IOV; i++)
-		iov[i] = (struct iovec){ .iov_base = buf, .iov_len = each };
-	cpu = thread_ns();
-	if (readv(fd, iov, BURN_IOV) < 0)
-		return 0;
-	return thread_ns() - cpu;
-}
-
 /* How long this thread has waited for a CPU so far, from its schedstat (opened
  * by open_delay); 0 where the kernel does not tell. Plain calls only: a vforked
  * child may use it. */
@@ -96,22 +50,85 @@ static inline uint64_t run_delay(int fd)
 	return strtoull(end, NULL, 10);
 }
 
+/* What passed, less what was waited for a CPU: time on the CPU for work that never
+ * sleeps, time asleep for a sleep. By the clock, as the CPU clocks leave out what a
+ * hypervisor gave to others. */
+struct stopwatch {
+	uint64_t began, delay;
+	int fd;
+};
+
+static inline void stopwatch__start(struct stopwatch *w)
+{
+	w->fd = open_delay();
+	w->delay = run_delay(w->fd);
+	w->began = mono_ns();
+}
+
+static inline uint64_t stopwatch__stop(struct stopwatch *w)
+{
+	uint64_t ns = mono_ns() - w->began, delay = run_delay(w->fd) - w->delay;
+
+	if (w->fd >= 0)
+		close(w->fd);
+	return ns > delay ? ns - delay : 0;
+}
+
+/* User time: arithmetic on registers. The clock is read rarely and through the
+ * vDSO. Returns the time on the CPU that it took. */
+static inline uint64_t burn_user(uint64_t ns)
+{
+	volatile uint64_t sink = 0;
+	struct stopwatch w;
+	uint64_t end;
+
+	stopwatch__start(&w);
+	end = w.began + ns;
+	do {
+		uint64_t x = end | 1;
+
+		for (int i = 0; i < 20000; i++)
+			x = x * 6364136223846793005u + 1442695040888963407u;
+		sink = x;
+	} while (mono_ns() < end);
+	(void)sink;
+	return stopwatch__stop(&w);
+}
+
+#define BURN_IOV 1024
+
+/* Kernel time inside one single system call: a readv of random bytes, every
+ * vector the same small buffer, so that nothing has to be mapped for it.
+ * Returns the time on the CPU that the call took, 0 on failure. */
+static inline uint64_t burn_readv(int fd, size_t bytes)
+{
+	static char buf[65536];
+	static struct iovec iov[BURN_IOV];
+	size_t each = bytes / BURN_IOV;
+	struct stopwatch w;
+	ssize_t n;
+
+	if (each > sizeof(buf))
+		each = sizeof(buf);
+	memset(buf, 1, each);
+	for (int i = 0; i < BURN_IOV; i++)
+		iov[i] = (struct iovec){ .iov_base = buf, .iov_len = each };
+	stopwatch__start(&w);
+	n = readv(fd, iov, BURN_IOV);
+	return n < 0 ? 0 : stopwatch__stop(&w);
+}
+
 /* Sleeps and returns for how long it was blocked: without what it then waited
  * for a CPU. */
 static inline uint64_t sleep_ns(uint64_t ns)
 {
 	struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-	int fd = open_delay();
-	uint64_t delay, began, slept;
+	struct stopwatch w;
 
-	delay = run_delay(fd);
-	began = mono_ns();
+	stopwatch__start(&w);
 	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, &ts) == EINTR)
 		;
-	slept = mono_ns() - began;
-	delay = run_delay(fd) - delay;
-	close(fd);
-	return slept - delay;
+	return stopwatch__stop(&w);
 }
 
 #endif

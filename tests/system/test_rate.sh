@@ -12,13 +12,13 @@ stim=$T/stim
 mkdir "$stim"
 cp "$BUILD/stimuli/ipcost" "$stim/ipcost" || skip_all "the stimuli are not built"
 snapshot >"$T/before"
+ahead
 
-first=()
 # rate FILE ARGS…: JSON in FILE, remarks in FILE.err; its status.
 rate() {
 	local file=$1
 	shift
-	"${first[@]}" "$FRTRACE" rate --json --quiet -o none --settle 0 "$@" >"$file" 2>"$file.err" </dev/null
+	"$FRTRACE" rate --json --quiet -o none --settle 0 "$@" >"$file" 2>"$file.err" </dev/null
 }
 
 # that NAME JQ FILE: a case that passes when the expression is true of the file.
@@ -58,14 +58,6 @@ else
 fi
 nothing_left "sampled"
 
-# What else runs on the machine is in no log: the two measurements below go
-# before it, as far as they are let.
-if chrt -f 1 true 2>/dev/null; then
-	first=(chrt -f 1)
-elif nice -n -20 true 2>/dev/null; then
-	first=(nice -n -20)
-fi
-
 # A stand-in for ip that logs its own cost: a router costs what it logs, and for
 # each of the five commands what starting and ending `true` costs.
 known_cost() {
@@ -75,7 +67,7 @@ known_cost() {
 	rate cost.json --to 50 --every 25 --ip "$stim/ipcost" || { cat cost.json.err; return 1; }
 	logged=$(awk '{ s += $1 } END { printf "%.0f", s / 50 }' "$stim/cost.log")
 	[ "$(wc -l <"$stim/cost.log")" -ge 250 ] || { echo "fewer than 250 commands logged"; return 1; }
-	"${first[@]}" "$FRTRACE" --json --quiet -o none --settle 0 --untraced --at 0 --routers 50 --ip "$stim/ipcost" >true.json 2>true.json.err </dev/null || { cat true.json.err; return 1; }
+	"$FRTRACE" --json --quiet -o none --settle 0 --untraced --at 0 --routers 50 --ip "$stim/ipcost" >true.json 2>true.json.err </dev/null || { cat true.json.err; return 1; }
 	true_ns=$(jq '.levels[0].steps[] | select(.step == "true") | .wall_ns.mean' true.json)
 	jq -e --argjson logged "$logged" --argjson true "$true_ns" '
 		(([.rows[].elapsed_ns] | add) / ([.rows[].n] | add)) as $cost
@@ -98,7 +90,6 @@ known_slope() {
 }
 known_slope >slope.out 2>&1 || { echo "# once more: $(tail -n 1 slope.out)"; known_slope >slope.out 2>&1; }
 check "the fit finds a slope of 10 µs, within 10 %" test "$(tail -n 1 slope.out)" = true || cat slope.out
-first=()
 that "a prediction within five times the rows" '.fit.predicted["1600"] | .cost_ns > 0 and (.ci95 | length) == 2' slope.json
 that "none beyond" '.fit.predicted | has("8000") and .["8000"] == null' slope.json
 
@@ -225,7 +216,8 @@ for ((i = 0; i < 500; i++)); do
 done
 kill -INT $pid
 wait $pid
-check "interrupted: status 130" test $? -eq 130 || cat err
+rc=$?
+check "interrupted: status 130 ($rc)" test $rc -eq 130 || cat out err
 "$FRTRACE" report --json int.frt >int.json 2>err
 that "interrupted: the rows so far" '.status == 130 and .cause == "interrupted" and (.rows | length) >= 1' int.json
 nothing_left "interrupted"

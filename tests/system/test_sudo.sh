@@ -64,14 +64,14 @@ slept() {
 for try in 1 2; do
 	bad=$(on_terminal base add none 0 exec none 0 veth none 0 delete none 0) &&
 		bad=$(on_terminal run add user 20000 exec sleep 20000 veth child-user 10000 delete none 0) &&
-		bad=$({ burnt "$(mean add 4)" && slept "$(mean exec 6)"; } 2>&1) &&
+		bad=$({ burnt "$(mean add 5)" && slept "$(mean exec 7)"; } 2>&1) &&
 		break
 	[ "$try" -eq 2 ] || echo "retry sudo: ${bad//$'\n'/; }"
 done
 if [ "$try" -eq 1 ] || [ -s run.json ]; then
 	check "counts, sums and losses hold below sudo" sums_hold run.json
-	check "add: burnt user time is the step's" burnt "$(mean add 4)"
-	check "exec: the sleep is the step's" slept "$(mean exec 6)"
+	check "add: burnt user time is the step's" burnt "$(mean add 5)"
+	check "exec: the sleep is the step's" slept "$(mean exec 7)"
 	# sudo, the monitor with the terminal, and the command (and one for PAM at most)
 	check "sudo really made three tasks" query -e --argjson n "$routers" 'include "checks";
 		[step("add") | action("start") | .n / $n] | if .[0] >= 3 then . else error(tostring) end' base.json

@@ -44,15 +44,19 @@ truth() {
 				split(line[i], f, " ")
 				if (!measured[f[2]])
 					continue
-				kind[f[1]] = f[3]; runs[f[1]]++
+				kind[f[1]] = f[3]
+				runs[f[1]]++
 				for (k = 4; k <= 9; k++)
 					sum[f[1], k] += f[k]
 			}
 			printf "{"
-			for (s in runs)
-				printf "%s\"%s\":{\"kind\":\"%s\",\"runs\":%d,\"user\":%d,\"kernel\":%d,\"blocked\":%d,\"runq\":%d,\"parallel\":%d,\"wall\":%d}",
-					c++ ? "," : "", s, kind[s], runs[s], sum[s, 4] / n, sum[s, 5] / n,
-					sum[s, 6] / n, sum[s, 7] / n, sum[s, 8] / n, sum[s, 9] / n
+			split("asked user kernel blocked runq parallel", name, " ")
+			for (s in runs) {
+				printf "%s\"%s\":{\"kind\":\"%s\"", c++ ? "," : "", s, kind[s]
+				for (k = 4; k <= 9; k++)
+					printf ",\"%s\":%d", name[k - 3], sum[s, k] / n
+				printf "}"
+			}
 			print "}"
 		}' "$stim_dir/stim.log" >"$1"
 }
@@ -70,18 +74,20 @@ measure() {
 	counts_are "$name.json" "$routers" "$counted" && sums_hold "$name.json"
 }
 
-# faults BASE RUN: what the report got wrong about the run's stimuli, one line
-# each; nothing when all is right.
+# faults RUN: what the report got wrong about the run's stimuli, one line each;
+# nothing when all is right.
 faults() {
-	query -rn --slurpfile base "$1.json" --slurpfile run "$2.json" \
-		--slurpfile truth "$2.truth" --argjson routers "$routers" 'include "truth"; wrong' 2>&1
+	query -rn --slurpfile base idle.json --slurpfile run "$1.json" \
+		--slurpfile truth "$1.truth" --argjson routers "$routers" 'include "truth"; wrong' 2>&1
 }
 
+# idle: one more run of stimuli that do nothing, for comparison.
 idle() {
 	configure add none 0 exec none 0 sysctl none 0 veth none 0 delete none 0
-	measure base
+	measure base && cat base.json >>idle.json
 }
 check "stimuli that do nothing: counts, sums, no loss" idle
+check "once more" idle
 
 # Every kind of time in at least two different steps, five steps a run; with
 # FRT_LONG=1 every kind in every step.
@@ -110,10 +116,10 @@ for ((r = 0; r < runs; r++)); do
 		conf+=("${steps[$i]}" "$kind" "$(amount "$kind")")
 		what+=("${steps[$i]}=$kind")
 	done
-	for try in 1 2; do
+	for try in 1 2 3; do
 		configure "${conf[@]}"
-		bad=$(measure "run$r") && bad=$(faults base "run$r") && [ -z "$bad" ] && break
-		[ "$try" -eq 2 ] || { echo "retry ${what[*]}: ${bad//$'\n'/; }" && idle; }
+		bad=$(measure "run$r") && bad=$(faults "run$r") && [ -z "$bad" ] && break
+		[ "$try" -eq 3 ] || { echo "retry ${what[*]}: ${bad//$'\n'/; }" && idle; }
 	done
 	if [ -z "$bad" ]; then
 		for w in "${what[@]}"; do

@@ -8,8 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 isolate "$@"
 ahead
-need_tools python3
-truth=$top/tests/system/waits_truth.py
+need_tools zcat
 [ -x "$BUILD/stimuli/holder" ] || skip_all "the stimuli are not built"
 "$FRTRACE" doctor --json 2>/dev/null | jq -e '.features | length > 0' >/dev/null ||
 	skip_all "no tracing here"
@@ -42,6 +41,14 @@ run() {
 	}
 }
 
+# truth NAME LOG FILTER ARGS…: what is wrong with the run, see waits.jq.
+truth() {
+	local name=$1 log=$2 filter=$3
+	shift 3
+	zcat "$name.frt" 2>/dev/null | query -rn --slurpfile report "$name.json" --rawfile log "$log" \
+		"$@" "include \"waits\"; [inputs] as \$lines | $filter"
+}
+
 # held CLASS ROUTERS HOLDER-ARGS…: the time that the holder held the lock is in the
 # class, and the holder's. Two attempts: a holder may be off the CPU for long.
 held() {
@@ -60,8 +67,8 @@ held() {
 		done
 		bad=$(run held --routers "$routers")
 		stop_helper
-		[ -n "$bad" ] || bad=$(python3 "$truth" held held.frt held.json holder.log \
-			"$class" holder 2>remarks)
+		[ -n "$bad" ] || bad=$(truth held holder.log \
+			'held($lines; $report[0]; $log; $class; "holder")' --arg class "$class" 2>&1)
 		[ -n "$bad" ] || return 0
 		[ "$try" -eq 2 ] || echo "retry $class: $bad"
 	done
@@ -141,7 +148,7 @@ daemon() {
 		bad=$(run daemon --routers 20)
 		stop_helper
 		[ -n "$bad" ] ||
-			bad=$(python3 "$truth" cpu daemon.frt daemon.json linkd.log linkd 2>remarks)
+			bad=$(truth daemon linkd.log 'cpu($lines; $report[0]; $log; "linkd")' 2>&1)
 		[ -n "$bad" ] || return 0
 		[ "$try" -eq 2 ] || echo "retry: $bad"
 	done
