@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define BUCKETS_MAX 200
+#define LEAD_MOST 3 /* before the first round it may be so many times the longest other */
 
 static uint64_t birth_of(const struct member *m)
 {
@@ -148,10 +149,16 @@ static bool begins(const struct foreign *f, const struct found *v, size_t n, siz
 	       v[i + 1].s.t0 == v[i].s.t1 && !led;
 }
 
-/* The loop's own beginning: when the program it is took over. */
-static uint64_t start_of(const struct member *m, uint64_t first)
+/* The loop's own beginning: when the program that runs it took over. */
+static uint64_t start_of(const struct foreign *f, size_t by, uint64_t first)
 {
-	uint64_t t = m->parent == NONE ? first : birth_of(m);
+	const struct member *m;
+	uint64_t t;
+
+	while (f->m[by].owner != NONE && f->m[by].parent != NONE)
+		by = f->m[by].parent;
+	m = &f->m[by];
+	t = m->parent == NONE ? first : birth_of(m);
 
 	for (size_t i = 0; i < m->t->nexec && m->t->exec[i]->t < first; i++)
 		t = m->t->exec[i]->t;
@@ -210,9 +217,9 @@ static int write_loop(struct foreign *f, const struct found *v, size_t n, uint32
 	for (size_t i = 0; i < n; i++)
 		if (!is_delete(&v[i]))
 			last_made = i;
-	r.t1 = start_of(m, v[0].s.t0);
+	r.t1 = start_of(f, v[0].by, v[0].s.t0);
 	/* a program starts up once: that is no part of a round */
-	lead = longest_lead(f, v, n, anchor);
+	lead = LEAD_MOST * longest_lead(f, v, n, anchor);
 	if (lead && v[0].s.t0 - r.t1 > lead) {
 		f->startup_ns += v[0].s.t0 - lead - r.t1;
 		r.t1 = v[0].s.t0 - lead;
