@@ -4,6 +4,7 @@
 # Ground truth of waiting: programs that hold a lock of the kernel by one long
 # operation write down when; the report must find the waiting in its class and
 # name the holder. Others burn CPU in answer to links, or let namespaces die.
+# shellcheck disable=SC2016 # the dollars are jq's
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 isolate "$@"
