@@ -216,16 +216,30 @@ static struct lock_holder unknown(void)
 	return (struct lock_holder){ .task = "unknown", .kind = "unknown" };
 }
 
-static struct lock_holder owner_of(const struct frt_lock *k)
+/* What a worker executes, by its stack: the function above process_one_work. NULL: not
+ * in this stack. Kernels before 5.17 do not tell it otherwise. */
+static const char *work_in(const struct locks *l, uint32_t node)
 {
-	const char *comm = k->owner_comm ? k->owner_comm : "?";
+	const struct stack *s = node ? stacks__get(l->stacks, node) : NULL;
+
+	for (size_t i = 0; s && i + 1 < s->n; i++)
+		if (strcmp(s->frames[i], "process_one_work") == 0)
+			return s->frames[i + 1];
+	return NULL;
+}
+
+static struct lock_holder owner_of(const struct locks *l, const struct frt_lock *k)
+{
+	const char *comm = k->owner_comm ? k->owner_comm : "?", *work;
 
 	if (!k->owner_tid)
 		return unknown();
 	if (k->owner)
 		return (struct lock_holder){ .task = comm, .kind = "stream" };
-	if (k->owner_kind == FRT_OWNER_WORKER)
-		return (struct lock_holder){ .task = comm, .kind = "workqueue" };
+	if (k->owner_kind == FRT_OWNER_WORKER) {
+		work = work_in(l, k->stack);
+		return (struct lock_holder){ .task = work ? work : comm, .kind = "workqueue" };
+	}
 	return (struct lock_holder){ .task = comm, .kind = "outside" };
 }
 
@@ -245,11 +259,11 @@ static struct lock_holder holder_by(const struct locks *l, const struct lock_see
 	}
 	if (s->by->owner && s->by->owner == task)
 		return unknown();
-	h = owner_of(s->by);
+	h = owner_of(l, s->by);
 	if (waker && h.kind[0] != 'u' && waker->owner_tid == s->by->owner_tid) {
 		h.stack = waker->stack;
 		/* what it executed then: known better by whoever ran on the CPU */
-		h.task = waker->owner_comm ? waker->owner_comm : h.task;
+		h.task = owner_of(l, waker).task;
 	}
 	return h;
 }
@@ -294,7 +308,7 @@ void locks__held(const struct locks *l, const struct frt_lock *contention, const
 		 void (*each)(void *ctx, const struct lock_holder *h, uint64_t ns), void *ctx)
 {
 	const struct frt_lock *waker = unlocker(l, o);
-	struct lock_holder h, by_waker = waker ? owner_of(waker) : unknown();
+	struct lock_holder h, by_waker = waker ? owner_of(l, waker) : unknown();
 	size_t i = 0, first = 0;
 
 	by_waker.stack = waker ? waker->stack : 0;

@@ -75,7 +75,7 @@ static int fill_notes(struct analysis *an, const json_t *header)
 {
 	json_t *notes = json_object_get(header, "notes"), *n;
 	const char *no_samples = no_sampling(header);
-	size_t i, failed = 0, max = json_array_size(notes) + an->nlevels + 5;
+	size_t i, failed = 0, max = json_array_size(notes) + an->nlevels + 6;
 	int err = 0;
 
 	an->p->notes = arena__alloc(an->arena, max * sizeof(*an->p->notes));
@@ -102,6 +102,10 @@ static int fill_notes(struct analysis *an, const json_t *header)
 						     "guests at level %u: its figures are noisy",
 						     100 * l->steal, l->asked));
 	}
+	if (json_is_false(json_object_get(json_object_get(header, "probes"), "contention")) &&
+	    an->t->off.n && !err)
+		err = add_note(an, "locks and their holders are told by stacks and wakings: this "
+				   "kernel has no contention tracepoints (5.19 and later do)");
 	if (an->t->truncated && !err)
 		err = add_note(an,
 			       "the record has no end: it was cut short, read as far as it goes");

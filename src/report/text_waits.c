@@ -180,6 +180,13 @@ void text__waits(struct text *t)
 	free(v);
 }
 
+static bool is_control(struct text *t, const char *step)
+{
+	const struct frt_steprow *s = text__step(t->last, step);
+
+	return s && s->control;
+}
+
 #define DEFERRED_SHARE 0.01 /* below, a row is for the view of its own */
 
 static void put_deferred(struct text *t)
@@ -194,7 +201,8 @@ static void put_deferred(struct text *t)
 	size_t more = 0;
 
 	for (size_t i = 0; i < t->p->ndeferred; i++)
-		sum += t->p->deferred[i].ns;
+		if (!is_control(t, t->p->deferred[i].step))
+			sum += t->p->deferred[i].ns;
 	text__heading(t, "DEFERRED", "what steps leave to other tasks, per router");
 	for (size_t i = 0; i < t->p->ndeferred; i++) {
 		const struct frt_deferred *d = &t->p->deferred[i];

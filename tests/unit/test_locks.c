@@ -100,9 +100,10 @@ static uint32_t stack_of(struct fixture *f, const char *const *root_first, size_
 
 static uint32_t unlock_stack(struct fixture *f)
 {
-	static const char *const v[] = { "cleanup_net", "mutex_unlock", "wake_up_q" };
+	static const char *const v[] = { "worker_thread", "process_one_work", "cleanup_net",
+					 "mutex_unlock", "wake_up_q" };
 
-	return stack_of(f, v, 3);
+	return stack_of(f, v, 5);
 }
 
 static struct frt_off *slept(struct fixture *f, uint32_t task, uint64_t out, uint64_t waking)
@@ -188,7 +189,7 @@ static void by_waker(void **state)
 	woken(&f, 3, 1100, 1300, 55, "cleanup_net", stack_of(&f, other, 2));
 	slept(&f, 3, 1100, 1300);
 	/* no contention is told at all: an older kernel */
-	woken(&f, 4, 2100, 2300, 55, "cleanup_net", unlock_stack(&f))->owner_kind =
+	woken(&f, 4, 2100, 2300, 55, "kworker/0:1", unlock_stack(&f))->owner_kind =
 		FRT_OWNER_WORKER;
 	slept(&f, 4, 2100, 2300);
 	ready(&f);
