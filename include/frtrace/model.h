@@ -138,6 +138,7 @@ struct frt_levelrow {
 	size_t nworst;
 	uint64_t loss[6]; /* by enum frt_loss_kind */
 	uint64_t events, samples;
+	uint64_t spins; /* contended spinlocks of followed tasks */
 };
 
 struct frt_prediction {

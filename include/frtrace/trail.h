@@ -194,6 +194,7 @@ struct frt_loss {
 	uint32_t level;
 	uint64_t events, maps_full, samples, unpaired, undecoded, untagged;
 	uint64_t sent, samples_taken; /* what was not lost */
+	uint64_t spins; /* contended spinlocks of followed tasks: counted only */
 };
 
 /* CPU time of tasks that do not belong to the workload, by name. */

@@ -227,6 +227,7 @@ static void add_losses(struct analysis *an)
 				out->loss[k] += v[k];
 			out->events += l->sent;
 			out->samples += l->samples_taken;
+			out->spins += l->spins;
 			break;
 		}
 	}

@@ -177,6 +177,13 @@ void text__waits(struct text *t)
 					? "No waits: not known untraced."
 					: "No waits were recorded.");
 	}
+	if (!t->whole && t->last && t->last->spins)
+		text__paragraph(t, 0,
+				text__printf(t,
+					     "Spinlocks contended by the steps' tasks at %s: %s "
+					     "times (counted; their time is kernel time).",
+					     text__count(t, t->last->existing),
+					     text__count(t, t->last->spins)));
 	free(v);
 }
 

@@ -85,7 +85,7 @@ struct trace {
 	struct pending_proc *pending; /* births that no event tells: put by the next drain */
 	size_t npending, cappending;
 
-	uint64_t last[FRT_LOSS_KINDS + 2]; /* counters as of the last trace__loss */
+	uint64_t last[FRT_LOSS_KINDS + 3]; /* counters as of the last trace__loss */
 };
 
 /* As struct frt_creator of bpf/state.h. */

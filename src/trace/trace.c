@@ -436,7 +436,7 @@ int trace__resume(struct trace *t)
 int trace__loss(struct trace *t, struct frt_loss *out)
 {
 	int ncpu = libbpf_num_possible_cpus(), err;
-	uint64_t now[FRT_LOSS_KINDS + 2] = { 0 }, d[FRT_LOSS_KINDS + 2];
+	uint64_t now[FRT_LOSS_KINDS + 3] = { 0 }, d[FRT_LOSS_KINDS + 3];
 	uint32_t zero = 0;
 	struct cpu *v;
 
@@ -453,8 +453,9 @@ int trace__loss(struct trace *t, struct frt_loss *out)
 				now[k] += v[i].loss[k];
 			now[FRT_LOSS_KINDS] += v[i].sent;
 			now[FRT_LOSS_KINDS + 1] += v[i].samples;
+			now[FRT_LOSS_KINDS + 2] += v[i].spins;
 		}
-		for (int k = 0; k < FRT_LOSS_KINDS + 2; k++)
+		for (int k = 0; k < FRT_LOSS_KINDS + 3; k++)
 			d[k] = now[k] - t->last[k];
 		memcpy(t->last, now, sizeof(now));
 		out->events = d[FRT_LOSS_EVENTS];
@@ -465,6 +466,7 @@ int trace__loss(struct trace *t, struct frt_loss *out)
 		out->untagged = d[FRT_LOSS_UNTAGGED];
 		out->sent = d[FRT_LOSS_KINDS];
 		out->samples_taken = d[FRT_LOSS_KINDS + 1];
+		out->spins = d[FRT_LOSS_KINDS + 2];
 	}
 	free(v);
 	return err;
@@ -509,7 +511,8 @@ struct json_t *trace__probes(const struct trace *t)
 	if (t->sample_reason[0])
 		json_object_set_new(sampling, "reason", json_string(t->sample_reason));
 	json_object_set_new(o, "sampling", sampling);
-	json_object_set_new(o, "contention", json_boolean(t->contention));
+	if (t->opts.waits)
+		json_object_set_new(o, "contention", json_boolean(t->contention));
 	return o;
 }
 
