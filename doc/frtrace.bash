@@ -16,8 +16,8 @@ _frtrace()
 	--probes) COMPREPLY=($(compgen -W "auto none fentry multi kprobe" -- "$cur")) && return ;;
 	--by) COMPREPLY=($(compgen -W "auto command action" -- "$cur")) && return ;;
 	--view) COMPREPLY=($(compgen -W "steps actions functions growth waits deferred environment" -- "$cur")) && return ;;
-	--format) COMPREPLY=($(compgen -W "folded svg html speedscope pprof trace csv" -- "$cur")) && return ;;
-	--kind) COMPREPLY=($(compgen -W "cpu off wall rate" -- "$cur")) && return ;;
+	--format) COMPREPLY=($(compgen -W "folded svg html speedscope pprof trace csv csv-steps" -- "$cur")) && return ;;
+	--kind) COMPREPLY=($(compgen -W "cpu off wall functions rate" -- "$cur")) && return ;;
 	-o | --ip | --csv | --report | --cgroup) COMPREPLY=($(compgen -f -- "$cur")) && return ;;
 	esac
 	if [[ $cur == -* ]]; then
