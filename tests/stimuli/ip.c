@@ -11,6 +11,7 @@
  *	ip /usr/sbin/ip          the real one
  *	rate 350000              bytes of /dev/urandom per millisecond (--calibrate)
  *	add sleep 20000          step, kind, microseconds
+ *	exec sleep 5000 100      and so many more for each name in /run/netns
  *
  * stim.log beside it gets one line per run of a step:
  *
@@ -18,6 +19,7 @@
  */
 #include "stim.h"
 
+#include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -570,11 +572,23 @@ static const char *find_step(int argc, char **argv, const char **name)
 	return NULL;
 }
 
+static uint64_t count_names(void)
+{
+	DIR *d = opendir("/run/netns");
+	uint64_t n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
 /* Reads stim.conf: the real ip, the rate, and what the step shall do. */
 static const struct kind *read_conf(struct job *j)
 {
 	const struct kind *k = NULL;
-	char path[300], word[3][256];
+	char path[300], word[4][256];
 	char line[600];
 	FILE *f;
 
@@ -583,13 +597,13 @@ static const struct kind *read_conf(struct job *j)
 	if (!f)
 		die(path);
 	while (fgets(line, sizeof(line), f)) {
-		int n = sscanf(line, "%255s %255s %255s", word[0], word[1], word[2]);
+		int n = sscanf(line, "%255s %255s %255s %255s", word[0], word[1], word[2], word[3]);
 
 		if (n == 2 && strcmp(word[0], "ip") == 0)
 			snprintf(j->ip, sizeof(j->ip), "%s", word[1]);
 		else if (n == 2 && strcmp(word[0], "rate") == 0)
 			j->rate = strtoull(word[1], NULL, 10);
-		if (n != 3 || !j->step || strcmp(word[0], j->step) != 0)
+		if (n < 3 || !j->step || strcmp(word[0], j->step) != 0)
 			continue;
 		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 			if (strcmp(kinds[i].name, word[1]) == 0)
@@ -600,6 +614,8 @@ static const struct kind *read_conf(struct job *j)
 		}
 		j->kind = k->name;
 		j->ns = strtoull(word[2], NULL, 10) * 1000;
+		if (n == 4)
+			j->ns += strtoull(word[3], NULL, 10) * 1000 * count_names();
 	}
 	fclose(f);
 	return k;

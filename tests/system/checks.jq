@@ -25,7 +25,8 @@ def part_rules:
 	   | "actions have \($k) \($sum) of the step's \($s[$k])"),
 	  (.actions[] | select((.frames // []) | length > 0)
 	   | ([.frames[].self_ns] | add) as $sum
-	   | select(($sum - .kernel_ns | abs) > 5)
+	   # each a mean, rounded to a ns
+	   | select(($sum - .kernel_ns | abs) > (.frames | length) + 1)
 	   | "\(.action): frames \($sum) of kernel \(.kernel_ns)"),
 	  # code outside calls is no call: it has time, but nothing to count; and a
 	  # sample may fall into a call that was too short to be told apart
