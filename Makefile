@@ -144,7 +144,7 @@ $(B)/loops/%: tests/system/loops/%.c
 system: $(LOOPS)
 
 STIM := $(patsubst tests/stimuli/%.c,$(B)/stimuli/%,$(wildcard tests/stimuli/*.c))
-$(B)/stimuli/%: tests/stimuli/%.c
+$(B)/stimuli/%: tests/stimuli/%.c $(wildcard tests/stimuli/*.h)
 	$(call say,STIM,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -O2 -g -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread -o $@ $< -lm
 
