@@ -1,0 +1,177 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# frtrace attach: loops that run already, by process, by name, by control group.
+# timeout: 300
+. "$(dirname "$0")/lib.sh"
+isolate "$@"
+need_tools python3 timeout
+L=$top/tests/system/loops
+
+steps() {
+	jq -r '[.levels[].steps[] | select(.step != "router")] | group_by(.step)
+		| map("\(.[0].step)=\([.[].instances] | add)") | join(" ")' "$1.json"
+}
+
+lost() {
+	jq -r '.loss | to_entries[] | select(.key != "samples" and .value > 0)
+		| "\(.key) \(.value)"' "$1.json"
+}
+
+# is NAME STEPS: exactly these, and nothing lost.
+is() {
+	[ "$(steps "$1")" = "$2" ] && [ -z "$(lost "$1")" ] || {
+		echo "steps '$(steps "$1")', lost '$(lost "$1")'; wanted '$2'"
+		cat "$1.err"
+		return 1
+	}
+}
+
+# attach NAME ARGS…: in the background, its PID in $pid.
+attach() {
+	local name=$1
+	shift
+	"$FRTRACE" attach --json --quiet -o none --report "$name.json" "$@" >/dev/null 2>"$name.err" &
+	pid=$!
+}
+
+# Attached when the programs are loaded and somebody is followed.
+settle() {
+	sleep "${1:-1.5}"
+}
+
+ask() {
+	python3 - "$@" <<'END'
+import socket
+import sys
+for word in sys.argv[1:]:
+    s = socket.socket(socket.AF_UNIX)
+    s.connect("server")
+    s.send(word.encode())
+    s.recv(16)
+END
+}
+
+snapshot >before
+
+# A forking server.
+python3 "$L/server.py" server &
+server=$!
+settle 0.7
+attach server -p "$server"
+settle
+ask 5 7 quit
+wait "$server"
+check "the server was left undisturbed" test $? -eq 0
+wait "$pid"
+check "the end of the last target ends the run" test $? -eq 0
+check "a forking server that gets its work over a socket" is server "add=12 sysctl=12"
+
+# By name: what runs already, and what comes later.
+cp "$(readlink -f "$(command -v sh)")" frtloop
+echo 'sleep 2; for i in 1 2 3 4; do unshare -n true; done' >loop.sh
+./frtloop loop.sh &
+first=$!
+attach comm --comm frtloop --for 6
+settle
+./frtloop -c 'for i in 1 2 3; do unshare -n true; done; :'
+wait "$first"
+wait "$pid"
+check "--comm ends at --for" test $? -eq 0
+check "by name, running and to come" is comm "unshare=7"
+
+attach nobody --comm no-such-name --for 1
+wait "$pid"
+check "a name that nobody has is waited for" test $? -eq 0
+check "and that is said" sh -c \
+	"'$FRTRACE' attach --comm no-such-name --for 1 -o none 2>&1 >/dev/null | grep -q waiting"
+
+for i in $(seq 500); do
+	sleep 30 &
+	echo $!
+done >sleepers
+attach many --comm sleep --for 2
+wait "$pid"
+check "five hundred processes of a name" test $? -eq 0 -a "$(lost many)" = ""
+xargs kill <sleepers 2>/dev/null
+wait 2>/dev/null
+
+# By control group.
+group=
+for top_group in /sys/fs/cgroup/unified /sys/fs/cgroup; do
+	[ "$(stat -f -c %T "$top_group" 2>/dev/null)" = cgroup2fs ] || continue
+	mkdir "$top_group/frt-test-$$" 2>/dev/null && group=$top_group/frt-test-$$ && break
+done
+if [ -n "$group" ]; then
+	trap 'rmdir "$group" 2>/dev/null; cd /; rm -rf "$T"' EXIT
+	attach group --cgroup "$group" --for 4
+	settle
+	sh -c "echo \$\$ >$group/cgroup.procs
+	       for i in 1 2 3 4 5; do unshare -n true; done; :"
+	wait "$pid"
+	check "--cgroup ends at --for" test $? -eq 0
+	check "what comes into a control group" is group "unshare=5"
+	sh -c "echo \$\$ >$group/cgroup.procs; sleep 2; for i in 1 2 3; do unshare -n true; done; :" &
+	settle 0.5
+	attach inside --cgroup "$group" --for 4
+	wait "$pid"
+	check "what is in a control group already" is inside "unshare=3"
+	rmdir "$group"
+else
+	skip "control groups" "no version 2 hierarchy that can be written"
+fi
+
+# Fifty times to a busy loop: it does not notice, and nothing stays.
+sh -ec 'trap "exit 0" TERM; while :; do unshare -n true; done' &
+loop=$!
+bad=
+for i in $(seq 50); do
+	timeout -s INT 0.5 "$FRTRACE" attach -p "$loop" --quiet -o none --report r.txt \
+		>/dev/null 2>busy.err
+	rc=$?
+	[ $rc -eq 0 ] || [ $rc -eq 124 ] || bad="$bad $rc:$(cat busy.err)"
+done
+check "attached and detached fifty times" test -z "$bad"
+check "the loop did not notice" kill -TERM "$loop"
+wait "$loop"
+check "and ends as it should" test $? -eq 0
+check "nothing is left" left_since before
+
+# What cannot be followed.
+# refuses STATUS ARGS…: with one line.
+refuses() {
+	local want=$1 got
+	shift
+	"$FRTRACE" attach --quiet -o none "$@" >refused.out 2>&1
+	got=$?
+	[ "$got" -eq "$want" ] && [ "$(wc -l <refused.out)" -eq 1 ] || {
+		echo "status $got, not $want"
+		cat refused.out
+		return 1
+	}
+}
+sh -c 'exit 0' &
+gone=$!
+wait "$gone"
+check "a process that does not exist" refuses 3 -p "$gone"
+kthread=$(ps -e -o pid=,ppid= | awk '$2 == 2 { print $1; exit }')
+if [ -n "$kthread" ]; then
+	check "a thread of the kernel" refuses 2 -p "$kthread"
+else
+	skip "a thread of the kernel" "none is visible here"
+fi
+check "frtrace itself" sh -c "sh -c 'exec \"$FRTRACE\" attach -p \$\$ -o none' 2>self.err; [ \$? -eq 2 ]"
+check "no target" refuses 2
+check "two targets" refuses 2 -p 1 --comm x
+check "no number" refuses 2 -p x
+check "PID 0" refuses 2 -p 0
+check "a name that is too long" refuses 2 --comm sixteen-bytes-it-is
+check "no such control group" refuses 3 --cgroup /sys/fs/cgroup/no-such-group
+check "a folder that is no control group" refuses 3 --cgroup /tmp
+check "it ends while it is looked at" sh -c "
+	for i in 1 2 3 4 5; do
+		sleep 0.05 & p=\$!
+		'$FRTRACE' attach -p \$p --quiet -o none --for 2 >/dev/null 2>&1
+		case \$? in 0 | 3) ;; *) exit 1 ;; esac
+	done"
+
+finish
