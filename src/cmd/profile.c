@@ -121,6 +121,8 @@ static int measure_overhead(struct profile_run *r)
 		r->s.block = b + 1;
 		if (off)
 			rc = trace__pause(r->s.trace);
+		if (!rc && !off)
+			rc = trace__outside_begin(r->s.trace, false);
 		if (!rc)
 			rc = session__begin_creating(&r->s);
 		if (!rc)
@@ -128,6 +130,9 @@ static int measure_overhead(struct profile_run *r)
 				r->w, &l, (uint32_t)o->streams,
 				(uint32_t)(o->streams > 1 ? 2 * o->streams : OVERHEAD_ROUTERS));
 		session__end_creating(&r->s);
+		/* on as in a measured level: it costs, too */
+		if (!off && trace__outside_end(r->s.trace) && !rc)
+			rc = -ENOMEM;
 		if (!rc)
 			rc = workload__delete_created(r->w, &l);
 		if (off && !rc)
