@@ -28,16 +28,23 @@ static int body_sleep(void *arg)
 
 static void test_sleep(void **state)
 {
-	struct step s = run(101, body_sleep, NULL);
-	const struct frt_call *c = call_of(s.proc->task, SYS_clock_nanosleep, 0);
 	const struct frt_off *off = NULL;
+	const struct frt_call *c;
+	bool same = false;
+	struct step s;
 
 	(void)state;
-	adds_up(&s);
-	assert_non_null(c);
-	assert_near(c->t1 - c->t0, told->b - told->a, 0.02, 0.2 * MS);
-	assert_near(c->blocked_ns + c->runq_ns + c->cpu_ns, c->t1 - c->t0, 0.0001, 0);
-	assert_true(c->blocked_ns >= 19 * MS);
+	for (int attempt = 0; attempt < ATTEMPTS && !same; attempt++) {
+		s = run(101, body_sleep, NULL);
+		adds_up(&s);
+		c = call_of(s.proc->task, SYS_clock_nanosleep, 0);
+		assert_non_null(c);
+		/* It may be preempted between its clock and the call. */
+		same = near(c->t1 - c->t0, told->b - told->a, 0.02, 0.2 * MS);
+		assert_near(c->blocked_ns + c->runq_ns + c->cpu_ns, c->t1 - c->t0, 0.0001, 0);
+		assert_true(c->blocked_ns >= 19 * MS && c->t1 - c->t0 <= told->b - told->a);
+	}
+	assert_true(same);
 	for (size_t i = 0; i < got.off.n; i++)
 		if (got.off.v[i].task == s.proc->task && got.off.v[i].nr == SYS_clock_nanosleep &&
 		    got.off.v[i].why == FRT_OFF_BLOCKED)
