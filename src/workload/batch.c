@@ -222,7 +222,9 @@ static int batch__step(struct step_job *j)
 		return 0;
 	first_words(b, line, sizeof(line));
 	j->inst->status = 1 << 8;
+	pthread_mutex_lock(&m->slot.out_lock);
 	snprintf(m->slot.out, sizeof(m->slot.out), "%s", line);
+	pthread_mutex_unlock(&m->slot.out_lock);
 	return script__check(j);
 }
 

@@ -39,7 +39,8 @@ const char *workload__error(const struct workload *w)
 
 bool wl__stopping(const struct workload *w)
 {
-	return !w->removing && atomic_load_explicit(&w->stop, memory_order_relaxed);
+	return atomic_load_explicit(&w->stop, memory_order_relaxed) &&
+	       !atomic_load_explicit(&w->removing, memory_order_relaxed);
 }
 
 struct limit {

@@ -77,9 +77,9 @@ struct workload {
 	int firstns, firstmnt; /* our namespaces */
 	int inet;	       /* datagram socket in the first namespace, for interface ioctls */
 	atomic_bool stop;
-	bool run_dir_shared; /* by us, once */
-	bool removing;	     /* stop is ignored */
-	int wake;	     /* eventfd: stop was asked for */
+	bool run_dir_shared;  /* by us, once */
+	atomic_bool removing; /* stop is ignored */
+	int wake;	      /* eventfd: stop was asked for */
 
 	pthread_mutex_t lock; /* routers, error, joining of threads */
 	pthread_cond_t cond;

@@ -83,7 +83,10 @@ int script__run(struct maker *m, const char *path, const char *const *argv,
 	pid_t pid;
 	long rc;
 
+	pthread_mutex_lock(&slot->out_lock);
 	slot->out_len = 0;
+	slot->out[0] = '\0';
+	pthread_mutex_unlock(&slot->out_lock);
 	atomic_store(&slot->pid, 0);
 	atomic_store(&slot->process, true);
 	if (m->cell)
@@ -157,16 +160,17 @@ size_t script__drain(struct slot *s)
 
 const char *script__first_line(struct maker *m, char *dst, size_t size)
 {
+	struct slot *s = &m->slot;
 	char line[256];
-	const char *p = m->slot.out;
-	size_t n;
+	size_t from, n;
 
-	while (*p == '\n' || *p == ' ')
-		p++;
-	n = strcspn(p, "\n");
+	pthread_mutex_lock(&s->out_lock);
+	from = strspn(s->out, "\n ");
+	n = strcspn(s->out + from, "\n");
 	if (n >= sizeof(line))
 		n = sizeof(line) - 1;
-	memcpy(line, p, n);
+	memcpy(line, s->out + from, n);
+	pthread_mutex_unlock(&s->out_lock);
 	line[n] = '\0';
 	return printable(dst, size, line);
 }

@@ -228,7 +228,8 @@ static void full_disk(void)
 	struct workload *w;
 	int rc;
 
-	CHECK(!wlt_run("mkdir /run/netns && mount -t tmpfs -o nr_inodes=20 t /run/netns"));
+	CHECK(!wlt_run("mkdir /run/netns && mount -t tmpfs -o nr_inodes=20 t /run/netns &&"
+		       "mount --make-shared /run/netns"));
 	before = wlt_snapshot();
 	w = wlt_open(&o);
 	rc = workload__fill(w, 50, &l);
