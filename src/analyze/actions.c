@@ -288,36 +288,71 @@ static int fill_holders(struct analysis *an, struct stacks *stacks, const struct
 	return 0;
 }
 
+static struct frt_wait *wait_row(struct frt_action *out, const char *class, const char *where)
+{
+	size_t k = 0;
+
+	while (k < out->nwaits && (out->waits[k].class != class || out->waits[k].where != where))
+		k++;
+	if (k == out->nwaits)
+		out->waits[out->nwaits++] = (struct frt_wait){ .class = class, .where = where };
+	return &out->waits[k];
+}
+
+/* Spinning is kernel time: what of the action's the samples say it was. */
+static int fill_spinning(struct analysis *an, struct stacks *stacks, const struct action_sum *a,
+			 struct frt_action *out)
+{
+	for (size_t i = 0; i < a->sample.n && a->samples; i++) {
+		const struct stack *s = stacks__get(stacks, a->sample.v[i].stack);
+		char buf[WAITS_TEXT_MAX];
+		const char *class, *where = NULL;
+		struct frt_wait *w;
+
+		if (!s)
+			return -ENOMEM;
+		class = waits__spinning(s->frames, s->n, buf);
+		if (!class)
+			continue;
+		class = intern__get(an->strings, class);
+		where = waits__where(s->frames, s->n, buf);
+		where = where ? intern__get(an->strings, where) : NULL;
+		w = wait_row(out, class, where);
+		w->sampled = true;
+		w->n += a->sample.v[i].n;
+		w->ns += (double)a->kind[FRT_KIND_KERNEL] * (double)a->sample.v[i].n /
+			 (double)a->samples;
+	}
+	return 0;
+}
+
 static int fill_waits(struct analysis *an, struct stacks *stacks, const struct action_sum *a,
 		      struct frt_action *out)
 {
 	int err = 0;
 
-	out->waits = arena__alloc(an->arena, (a->off.n + 1) * sizeof(*out->waits));
+	out->waits = arena__alloc(an->arena, (a->off.n + a->sample.n + 1) * sizeof(*out->waits));
 	if (!out->waits)
 		return -ENOMEM;
 	for (size_t i = 0; i < a->off.n && !err; i++) {
 		const struct off_sum *o = &a->off.v[i];
 		const struct stack *s = stacks__get(stacks, o->stack);
 		char buf[WAITS_TEXT_MAX];
+		struct frt_wait *w;
 		const char *where;
-		size_t k = 0;
 
 		if (!s)
 			return -ENOMEM;
 		where = waits__where(s->frames, s->n, buf);
 		where = where ? intern__get(an->strings, where) : NULL;
-		while (k < out->nwaits &&
-		       (out->waits[k].class != o->class || out->waits[k].where != where))
-			k++;
-		if (k == out->nwaits)
-			out->waits[out->nwaits++] = (struct frt_wait){ .class = o->class,
-								       .where = where };
-		out->waits[k].n += o->n;
-		out->waits[k].ns += (double)o->ns;
+		w = wait_row(out, o->class, where);
+		w->n += o->n;
+		w->ns += (double)o->ns;
 		if (strncmp(o->class, "lock:", 5) == 0)
-			err = fill_holders(an, stacks, a, o, &out->waits[k]);
+			err = fill_holders(an, stacks, a, o, w);
 	}
+	if (!err)
+		err = fill_spinning(an, stacks, a, out);
 	for (size_t k = 0; k < out->nwaits; k++)
 		if (out->waits[k].nholders)
 			qsort(out->waits[k].holders, out->waits[k].nholders,

@@ -86,6 +86,8 @@ static double waits_ns(const struct facts *f, const char *class, const struct fr
 			for (size_t j = 0; j < s->actions[k].nwaits; j++) {
 				const struct frt_wait *w = &s->actions[k].waits[j];
 
+				if (w->sampled)
+					continue; /* not waiting, but kernel time */
 				if (class[n] ? strncmp(w->class, class, n)
 					     : strcmp(w->class, class))
 					continue;

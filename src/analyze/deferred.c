@@ -208,14 +208,15 @@ static int fill(struct deferred *d)
 	return err;
 }
 
-/* Dead but not gone: more are alive than were there and were made. */
+/* Dead but not gone: more are alive than were there and were made. Of commands that are
+ * not ours nobody knows how many they make. */
 static void fill_backlog(struct analysis *an)
 {
 	for (size_t i = 0; i < an->nlevels; i++) {
 		const struct frt_level *l = an->level[i].l;
 		uint64_t should = l->existing + l->warmup + l->routers;
 
-		an->level[i].out->backlog = l->existing_end
+		an->level[i].out->backlog = l->existing_end && l->mode != FRT_WORK_FOREIGN
 						    ? (int64_t)l->existing_end - (int64_t)should
 						    : INT64_MIN;
 	}

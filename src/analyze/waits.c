@@ -29,20 +29,39 @@ static const struct {
 	{ "idempotent_wait_for_completion", "module" },
 };
 
+/* clang-format off */
 /* Slow paths of locks; MUTEX and RWSEM tell apart what one function takes of both. */
 enum primitive { NO_LOCK, MUTEX, RWSEM, OTHER_LOCK };
 static const struct {
 	const char *frame; /* a '*' at the end: whatever begins so */
 	enum primitive kind;
 } primitives[] = {
-	{ "__mutex_lock*", MUTEX },	{ "mutex_lock*", MUTEX },     { "__ww_mutex_lock*", MUTEX },
-	{ "ww_mutex_lock*", MUTEX },	{ "rt_mutex_*", MUTEX },      { "__rt_mutex_*", MUTEX },
-	{ "rwsem_down_*", RWSEM },	{ "rwbase_*", RWSEM },	      { "down_read*", RWSEM },
-	{ "down_write*", RWSEM },	{ "__down_read*", RWSEM },    { "__down_write*", RWSEM },
-	{ "percpu_rwsem_wait", RWSEM }, { "percpu_down_*", RWSEM },   { "__percpu_down_*", RWSEM },
-	{ "cpus_read_lock", RWSEM },	{ "cpus_write_lock", RWSEM }, { "down*", OTHER_LOCK },
+	{ "mutex_spin_on_owner", MUTEX },
+	{ "mutex_optimistic_spin", MUTEX },
+	{ "rwsem_spin_on_owner", RWSEM },
+	{ "rwsem_optimistic_spin", RWSEM },
+	{ "osq_lock", OTHER_LOCK },
+	{ "__mutex_lock*", MUTEX },
+	{ "mutex_lock*", MUTEX },
+	{ "__ww_mutex_lock*", MUTEX },
+	{ "ww_mutex_lock*", MUTEX },
+	{ "rt_mutex_*", MUTEX },
+	{ "__rt_mutex_*", MUTEX },
+	{ "rwsem_down_*", RWSEM },
+	{ "rwbase_*", RWSEM },
+	{ "down_read*", RWSEM },
+	{ "down_write*", RWSEM },
+	{ "__down_read*", RWSEM },
+	{ "__down_write*", RWSEM },
+	{ "percpu_rwsem_wait", RWSEM },
+	{ "percpu_down_*", RWSEM },
+	{ "__percpu_down_*", RWSEM },
+	{ "cpus_read_lock", RWSEM },
+	{ "cpus_write_lock", RWSEM },
+	{ "down*", OTHER_LOCK },
 	{ "__down*", OTHER_LOCK },
 };
+/* clang-format on */
 
 /*
  * Who takes which lock. rtnl_lock is a tail call and namespace_lock is inlined: what
@@ -424,11 +443,18 @@ static size_t find_taker(const char *const *frames, size_t n, enum primitive *ki
 {
 	size_t i = below_scheduler(frames, n);
 
-	*kind = i ? primitive_of(frames[i - 1]) : NO_LOCK;
+	*kind = NO_LOCK;
+	/* the outermost of them says what it is: one queue of spinners serves both */
+	for (; i; i--) {
+		enum primitive k = primitive_of(frames[i - 1]);
+
+		if (k != NO_LOCK)
+			*kind = k;
+		else if (*kind == NO_LOCK || !is_probe(frames[i - 1]))
+			break;
+	}
 	if (*kind == NO_LOCK)
 		return 0;
-	while (i && (primitive_of(frames[i - 1]) != NO_LOCK || is_probe(frames[i - 1])))
-		i--;
 	return i;
 }
 
@@ -467,6 +493,27 @@ static const char *class_of_lock(const struct wait *w, char *buf)
 		snprintf(buf, WAITS_TEXT_MAX, "lock:in %.*s", (int)strcspn(taker, " "), taker);
 	else
 		return NULL;
+	return buf;
+}
+
+const char *waits__spinning(const char *const *frames, size_t nframes, char *buf)
+{
+	static const char *const spins[] = { "mutex_spin_on_owner", "mutex_optimistic_spin",
+					     "rwsem_spin_on_owner", "rwsem_optimistic_spin",
+					     "osq_lock" };
+	const char *taker, *lock;
+	size_t n = nframes;
+
+	while (n && !in_list(spins, ARRAY_SIZE(spins), frames[n - 1]))
+		n--;
+	if (!n)
+		return NULL;
+	lock = waits__lock(frames, n, &taker);
+	if (lock)
+		snprintf(buf, WAITS_TEXT_MAX, "lock:%s (spinning)", lock);
+	else
+		snprintf(buf, WAITS_TEXT_MAX, "lock:in %.*s (spinning)",
+			 taker ? (int)strcspn(taker, " ") : 1, taker ? taker : "?");
 	return buf;
 }
 

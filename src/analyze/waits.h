@@ -43,6 +43,10 @@ const char *waits__lock(const char *const *frames, size_t nframes, const char **
 /* Does this stack (of a waker) let go of a lock? */
 bool waits__unlocks(const char *const *frames, size_t nframes);
 
+/* Of a sample's stack: the lock it spins for, "lock:NAME (spinning)", in buf. NULL: it
+ * does not spin. A semaphore's spinning is told by no event. */
+const char *waits__spinning(const char *const *frames, size_t nframes, char *buf);
+
 /* What a waking was, by the waker's stack: "uevent", "netlink message", "mountinfo
  * poll", …; a constant. NULL: nobody knows. */
 const char *waits__waking(const char *const *frames, size_t nframes);

@@ -231,6 +231,42 @@ static void wakers(void **state)
 	assert_true(waits__wakes("try_to_wake_up") && !waits__wakes("rtnl_newlink"));
 }
 
+static void spinning(void **state)
+{
+	static const struct {
+		const char *stack, *class, *where;
+	} v[] = {
+		{ "mutex_spin_on_owner < __mutex_lock < rtnl_newlink", "lock:rtnl_mutex (spinning)",
+		  "rtnl_newlink" },
+		{ "rwsem_spin_on_owner < rwsem_optimistic_spin < rwsem_down_write_slowpath < "
+		  "down_write < path_mount",
+		  "lock:namespace_sem (spinning)", "path_mount" },
+		/* one queue of spinners for both kinds: told by what is around it */
+		{ "osq_lock < rwsem_down_write_slowpath < register_netdevice_notifier",
+		  "lock:pernet_ops_rwsem (spinning)", "register_netdevice_notifier" },
+		{ "osq_lock < __mutex_lock < register_netdevice_notifier",
+		  "lock:rtnl_mutex (spinning)", "register_netdevice_notifier" },
+		{ "osq_lock < __mutex_lock < odd [mod]", "lock:in odd (spinning)", "odd [mod]" },
+		{ "osq_lock", "lock:in ? (spinning)", NULL },
+		{ "copy_tree < copy_mnt_ns", NULL, NULL },
+	};
+	char buf[WAITS_TEXT_MAX];
+	struct frames f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
+		split(&f, v[i].stack);
+		if (!v[i].class) {
+			assert_null(waits__spinning(f.v, f.n, buf));
+			continue;
+		}
+		assert_string_equal(waits__spinning(f.v, f.n, buf), v[i].class);
+		if (v[i].where)
+			assert_string_equal(waits__where(f.v, f.n, buf), v[i].where);
+	}
+	assert_null(waits__spinning(NULL, 0, buf));
+}
+
 static void patterns(void **state)
 {
 	(void)state;
@@ -244,7 +280,8 @@ static void patterns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(classes), cmocka_unit_test(seen_locks), cmocka_unit_test(takers),
+		cmocka_unit_test(classes), cmocka_unit_test(seen_locks),
+		cmocka_unit_test(takers),  cmocka_unit_test(spinning),
 		cmocka_unit_test(wakers),  cmocka_unit_test(patterns),
 	};
 
