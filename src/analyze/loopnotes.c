@@ -102,8 +102,10 @@ static void note_rules(struct foreign *f, struct arena *a)
 
 void notes__write(struct foreign *f)
 {
-	struct arena *a = f->t->arena;
+	struct arena *a = arena__new(); /* JSON keeps copies */
 
+	if (!a)
+		return;
 	note_commands(f, a, ROLE_STEP, "other is", "");
 	note_commands(f, a, ROLE_LOOP, "between the steps", " (no rule, no request)");
 	note_rules(f, a);
@@ -119,4 +121,5 @@ void notes__write(struct foreign *f)
 					  (double)f->startup_ns / 1e6));
 	if (f->actions)
 		add_note(f, "netlink through io_uring is not seen");
+	arena__free(a);
 }
