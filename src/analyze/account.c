@@ -5,8 +5,7 @@
  */
 #include "analyze/account.h"
 
-#include "analyze/locks.h"
-#include "analyze/waits.h"
+#include "analyze/waiting.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -14,27 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The class of a wait depends on this; asked once. */
-struct class_key {
-	uint32_t stack, mode, detail;
-	int32_t nr;
-	const char *lock; /* interned */
-};
-
-#define CLASS_CACHE 1024 /* a power of two */
-
-struct class_slot {
-	struct class_key key;
-	const char *class; /* interned; NULL: free */
-};
-
 struct collect {
 	struct analysis *an;
 	struct index ix;
 	struct syscalls sys;
 	struct stacks stacks;
-	struct locks locks;
-	struct class_slot *classes;
+	struct waiting waiting;
 	const char **action; /* by call; NULL: not asked for yet */
 	struct wall wall;
 	const char *user, *other, *start, *exit, *spin; /* interned names */
@@ -236,73 +220,10 @@ static const char *action_at(struct collect *c, const struct task *t, const stru
 	return name;
 }
 
-static const char *class_of(struct collect *c, const struct frt_off *o, struct wait *w)
-{
-	struct class_key key = {
-		.stack = o->stack,
-		.mode = o->mode,
-		.detail = w->detail,
-		.nr = o->nr,
-		.lock = w->lock,
-	};
-	uint32_t h = (key.stack * 31 + key.mode * 7 + key.detail) * 31 + (uint32_t)key.nr;
-	struct class_slot *slot =
-		&c->classes[(h ^ h >> 10 ^ (uintptr_t)key.lock >> 4) % CLASS_CACHE];
-	char buf[WAITS_TEXT_MAX];
-	const struct stack *stack;
-
-	if (slot->class && slot->key.stack == key.stack && slot->key.mode == key.mode &&
-	    slot->key.detail == key.detail && slot->key.nr == key.nr && slot->key.lock == key.lock)
-		return slot->class;
-	stack = stacks__get(&c->stacks, o->stack);
-	if (!stack)
-		return NULL;
-	w->frames = stack->frames;
-	w->nframes = stack->n;
-	slot->key = key;
-	slot->class = intern__get(c->an->strings, waits__class(w, buf));
-	return slot->class;
-}
-
-/* Where an off and its holders go. */
-struct held_for {
-	struct collect *c;
-	struct action_sum *a;
-	const char *class;
-	uint32_t stack;
-};
-
-static void add_held(void *ctx, const struct lock_holder *h, uint64_t ns)
-{
-	const struct held_for *f = ctx;
-	struct action_sum *a = f->a;
-	const char *task = intern__get(f->c->an->strings, h->task);
-	struct held_sum *s = NULL;
-
-	for (size_t i = 0; i < a->held.n && !s; i++)
-		if (a->held.v[i].class == f->class && a->held.v[i].stack == f->stack &&
-		    a->held.v[i].task == task && a->held.v[i].kind == h->kind)
-			s = &a->held.v[i];
-	if (!s) {
-		if (!task || grow(&a->held.v, a->held.n, &a->held.cap, sizeof(*a->held.v))) {
-			f->c->err = -ENOMEM;
-			return;
-		}
-		s = &a->held.v[a->held.n++];
-		*s = (struct held_sum){ f->class, f->stack, task, h->kind, 0, 0, 0 };
-	}
-	s->ns += ns;
-	if (h->stack && ns >= s->longest) {
-		s->longest = ns;
-		s->holder_stack = h->stack;
-	}
-}
-
 static void add_off(struct collect *c, const struct seg *g)
 {
 	struct wait w = { .mode = (enum frt_mode)g->off->mode };
 	const char *action = action_at(c, g->task, g->off, &w), *class;
-	const struct frt_lock *contention;
 	uint64_t ns = g->b - g->a;
 	struct action_sum *a;
 
@@ -312,24 +233,14 @@ static void add_off(struct collect *c, const struct seg *g)
 		add(c, FRT_KIND_RUNQ, action, NULL, ns);
 		return;
 	}
-	contention = locks__at(&c->locks, g->off->task, g->off->out);
-	w.call = w.call ? w.call : "";
-	w.lock = locks__name(&c->locks, contention);
-	class = class_of(c, g->off, &w);
+	class = waiting__class(&c->waiting, g->off, &w);
 	if (!class) {
 		c->err = -ENOMEM;
 		return;
 	}
 	a = add(c, FRT_KIND_BLOCKED, action, class, ns);
-	if (!a)
-		return;
-	c->err = grow(&a->off.v, a->off.n, &a->off.cap, sizeof(*a->off.v));
-	if (c->err)
-		return;
-	a->off.v[a->off.n++] = (struct off_sum){ class, g->off->stack, ns, 1 };
-	if (strncmp(class, "lock:", 5) == 0)
-		locks__held(&c->locks, contention, g->off, g->a, g->b, add_held,
-			    &(struct held_for){ c, a, class, g->off->stack });
+	if (a)
+		c->err = waiting__add(&c->waiting, a, class, g);
 }
 
 /* Samples of a carrier while it carried. */
@@ -647,10 +558,7 @@ static int open_collect(struct collect *c)
 	if (!err)
 		err = stacks__open(&c->stacks, an->t, an->arena, an->strings);
 	if (!err)
-		err = locks__open(&c->locks, an->t, &c->ix, &c->stacks, an->strings);
-	c->classes = calloc(CLASS_CACHE, sizeof(*c->classes));
-	if (!c->classes)
-		err = -ENOMEM;
+		err = waiting__open(&c->waiting, an->t, &c->ix, &c->stacks, an->strings);
 	c->action = calloc(an->t->call.n + 1, sizeof(*c->action));
 	c->user = intern__get(an->strings, ACTION_USER);
 	c->other = intern__get(an->strings, ACTION_OTHER);
@@ -685,8 +593,7 @@ int account__fill(struct analysis *an)
 	}
 	free(c.action);
 	free(c.wall.v);
-	locks__close(&c.locks);
-	free(c.classes);
+	waiting__close(&c.waiting);
 	stacks__close(&c.stacks);
 	syscalls__close(&c.sys);
 	index__free(&c.ix);
