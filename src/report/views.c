@@ -130,17 +130,17 @@ static const char *per_router(struct text *t, double ns, uint32_t routers)
 
 #define FN_DEPTH 64
 
+#define FN_FOLD 0.005 /* of its tree: smaller ones share a row, when there are several */
+
 struct ends {
 	uint32_t first, last; /* routers */
+	double small_first, small_last;
 };
 
-static void put_fn(struct text *t, struct text_table *tb, size_t parent, const struct frt_fn *first,
-		   const struct frt_fn *last, struct ends n, unsigned depth)
+static void put_fn_cells(struct text *t, struct text_table *tb, const char *name,
+			 const struct frt_fn *a, const struct frt_fn *b, struct ends n)
 {
-	const struct frt_fn none = { 0 }, *a = first ? first : &none, *b = last ? last : &none;
-	size_t line = text_table__line(tb, parent);
-
-	text_table__cell(tb, text__name(t, last ? last->function : first->function));
+	text_table__cell(tb, name);
 	text_table__cell(tb, text__count(t, b->n));
 	if (!one_level(t))
 		text_table__cell(tb, per_router(t, a->total_ns, n.first));
@@ -149,12 +149,72 @@ static void put_fn(struct text *t, struct text_table *tb, size_t parent, const s
 		text_table__cell(tb, per_router(t, a->self_ns, n.first));
 	text_table__cell(tb, per_router(t, b->self_ns, n.last));
 	text_table__cell(tb, per_router(t, b->blocked_ns, n.last));
-	for (size_t i = 0; i < b->nchildren && depth < FN_DEPTH; i++)
-		put_fn(t, tb, line, find_fn(a->children, a->nchildren, b->children[i].function),
-		       &b->children[i], n, depth + 1);
-	for (size_t i = 0; i < a->nchildren && depth < FN_DEPTH; i++)
-		if (!find_fn(b->children, b->nchildren, a->children[i].function))
-			put_fn(t, tb, line, &a->children[i], NULL, n, depth + 1);
+}
+
+static bool is_small(const struct frt_fn *a, const struct frt_fn *b, struct ends n)
+{
+	return (!a || a->total_ns < n.small_first) && (!b || b->total_ns < n.small_last);
+}
+
+/* With nothing shown below it, what is inside is its own. */
+static void fold_fn(struct frt_fn *sum, const struct frt_fn *f)
+{
+	if (!f)
+		return;
+	sum->n += f->n;
+	sum->total_ns += f->total_ns;
+	sum->self_ns += f->total_ns;
+	sum->blocked_ns += f->blocked_ns;
+}
+
+static void put_fn(struct text *t, struct text_table *tb, size_t parent, const struct frt_fn *first,
+		   const struct frt_fn *last, struct ends n, unsigned depth);
+
+/* Children of both ends, each once: `last` in its order, then what only `first` has.
+ * Without a table the small ones are only counted. */
+static size_t put_children(struct text *t, struct text_table *tb, size_t line,
+			   const struct frt_fn *a, const struct frt_fn *b, struct ends n,
+			   unsigned depth, bool fold)
+{
+	struct frt_fn sum_first = { 0 }, sum_last = { 0 };
+	size_t small = 0;
+
+	for (size_t i = 0; i < b->nchildren + a->nchildren; i++) {
+		const struct frt_fn *y = i < b->nchildren ? &b->children[i] : NULL;
+		const struct frt_fn *x = y ? find_fn(a->children, a->nchildren, y->function)
+					   : &a->children[i - b->nchildren];
+
+		if (!y && find_fn(b->children, b->nchildren, x->function))
+			continue;
+		if (fold && is_small(x, y, n)) {
+			small++;
+			fold_fn(&sum_first, x);
+			fold_fn(&sum_last, y);
+		} else if (tb) {
+			put_fn(t, tb, line, x, y, n, depth + 1);
+		}
+	}
+	if (tb && small) {
+		text_table__line(tb, line);
+		put_fn_cells(t, tb, text__printf(t, "… %zu more", small), &sum_first, &sum_last, n);
+	}
+	return small;
+}
+
+static void put_fn(struct text *t, struct text_table *tb, size_t parent, const struct frt_fn *first,
+		   const struct frt_fn *last, struct ends n, unsigned depth)
+{
+	const struct frt_fn none = { 0 }, *a = first ? first : &none, *b = last ? last : &none;
+	size_t line = text_table__line(tb, parent);
+
+	if (!depth) {
+		n.small_first = a->total_ns * FN_FOLD;
+		n.small_last = b->total_ns * FN_FOLD;
+	}
+	put_fn_cells(t, tb, text__name(t, last ? last->function : first->function), a, b, n);
+	if (depth < FN_DEPTH)
+		put_children(t, tb, line, a, b, n, depth,
+			     put_children(t, NULL, 0, a, b, n, depth, true) > 1);
 }
 
 static struct text_table *functions_table(struct text *t)
@@ -181,7 +241,7 @@ static size_t put_functions(struct text *t, struct text_table *tb, const struct 
 {
 	const struct frt_steprow *step = text__step(t->first, s->step);
 	const struct frt_action *first = text__action(step, a->action), none = { 0 };
-	struct ends n = { step ? step->n : 0, s->n };
+	struct ends n = { .first = step ? step->n : 0, .last = s->n };
 	size_t line;
 
 	if (!first)
