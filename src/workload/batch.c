@@ -51,6 +51,8 @@ static int batch__open(struct maker *m)
 	argv[n++] = "-batch";
 	argv[n++] = "-";
 	argv[n] = NULL;
+	if (m->cell)
+		*m->cell = 0; /* it serves all steps, so it is of none */
 	rc = script__spawn(m->w, t->nprefix ? t->prefix_path : t->ip_path, argv, in[0], m->null,
 			   err[1], &exec_errno);
 	if (rc < 0) {

@@ -41,7 +41,7 @@ static int fill_main(struct workload *w, unsigned i, void *arg)
 	unsigned n;
 	int rc;
 
-	rc = maker__open(&m, w, i, w->o.fill);
+	rc = maker__open(&m, w, i, w->o.fill, false);
 	while (!rc && !f->failed && atomic_fetch_add(&f->ticket, 1) < f->until) {
 		struct wrouter wr = none;
 

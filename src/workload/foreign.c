@@ -68,7 +68,7 @@ static int destroy_main(struct workload *w, unsigned i, void *arg)
 	int rc;
 
 	(void)arg;
-	rc = maker__open(&m, w, i, FRT_WORK_FOREIGN);
+	rc = maker__open(&m, w, i, FRT_WORK_FOREIGN, false);
 	for (; !rc && w->made_next < w->made.n; w->made_next++) {
 		struct frt_stepinst inst = { 0 };
 

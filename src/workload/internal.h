@@ -113,6 +113,7 @@ struct maker {
 	volatile uint32_t *cell; /* NULL: nobody listens */
 	uint32_t task;
 	bool measured; /* its steps have instances; a fill's have none */
+	bool begun;    /* creator_begin was called */
 	int out_w;     /* write end of slot.out_fd */
 	int null;
 	bool left; /* not in the first namespace at the moment */
@@ -138,6 +139,7 @@ struct step_job {
 struct mode {
 	const char *name;
 	const char *note; /* what has no counterpart; NULL */
+	/* in the creator's thread, followed already: what it starts is its own */
 	int (*open)(struct maker *m);
 	int (*step)(struct step_job *j);
 	/* instead of the steps of the table; NULL: those */
@@ -181,7 +183,9 @@ bool wl__link_exists(const struct workload *w, const char *ifname, int *ifindex)
 int tools__find(struct workload *w, char *err, size_t errlen);
 
 /* maker.c */
-int maker__open(struct maker *m, struct workload *w, unsigned stream, enum frt_workmode mode);
+/* measured: by way of creator_begin; its steps have instances then. */
+int maker__open(struct maker *m, struct workload *w, unsigned stream, enum frt_workmode mode,
+		bool measured);
 void maker__close(struct maker *m);
 /* A name nothing stands at. */
 int maker__name(struct maker *m, struct router_name *n);

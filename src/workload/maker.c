@@ -31,8 +31,10 @@ const char *workload__mode_note(enum frt_workmode mode)
 	return (unsigned)mode < FRT_WORKMODES ? modes[mode]->note : NULL;
 }
 
-int maker__open(struct maker *m, struct workload *w, unsigned stream, enum frt_workmode mode)
+int maker__open(struct maker *m, struct workload *w, unsigned stream, enum frt_workmode mode,
+		bool measured)
 {
+	const struct workload_hooks *h = &w->o.hooks;
 	sigset_t set;
 	int p[2], rc;
 
@@ -40,6 +42,7 @@ int maker__open(struct maker *m, struct workload *w, unsigned stream, enum frt_w
 	m->w = w;
 	m->mode = modes[mode];
 	m->stream = stream;
+	m->measured = measured;
 	m->slot.out_fd = m->out_w = -1;
 	m->slot.creator = pthread_self();
 	pthread_mutex_init(&m->slot.out_lock, NULL);
@@ -57,13 +60,23 @@ int maker__open(struct maker *m, struct workload *w, unsigned stream, enum frt_w
 	rc = watch__add(w, &m->slot);
 	if (rc)
 		return wl__fail(w, rc, "out of memory");
+	/* before it starts anything: a process that serves all its steps (ip -batch) is
+	 * followed from its birth */
+	if (measured && h->creator_begin) {
+		m->cell = h->creator_begin(h->ctx, stream, &m->task);
+		m->begun = true;
+	}
 	return m->mode->open ? m->mode->open(m) : 0;
 }
 
 void maker__close(struct maker *m)
 {
+	const struct workload_hooks *h = &m->w->o.hooks;
+
 	if (m->mode->close)
 		m->mode->close(m);
+	if (m->begun && h->creator_end)
+		h->creator_end(h->ctx, m->stream);
 	watch__del(m->w, &m->slot);
 	if (m->left && setns(m->w->firstns, CLONE_NEWNET))
 		wl__fail(m->w, -errno, "setns to the first network namespace: %s", strerror(errno));

@@ -207,34 +207,13 @@ static int some_routers(struct maker *m, struct create *c, atomic_uint *ticket, 
 	return rc;
 }
 
-/* The calling thread as the tracer knows it. */
-struct creator {
-	volatile uint32_t *cell;
-	uint32_t task;
-};
-
-/* Before it starts anything: a process that serves all its steps (ip -batch) is
- * followed from its birth. */
-static void begin_creator(const struct workload_hooks *h, unsigned stream, struct creator *c)
-{
-	*c = (struct creator){ 0 };
-	if (h->creator_begin)
-		c->cell = h->creator_begin(h->ctx, stream, &c->task);
-}
-
 static int create_main(struct workload *w, unsigned i, void *arg)
 {
-	const struct workload_hooks *h = &w->o.hooks;
 	struct create *c = arg;
-	struct creator self;
 	struct maker m;
 	int rc;
 
-	begin_creator(h, i, &self);
-	rc = maker__open(&m, w, i, w->o.mode);
-	m.measured = true;
-	m.cell = self.cell;
-	m.task = self.task;
+	rc = maker__open(&m, w, i, w->o.mode, true);
 	if (!rc)
 		rc = some_routers(&m, c, &c->warm_ticket, c->warmup, true);
 	else
@@ -242,8 +221,6 @@ static int create_main(struct workload *w, unsigned i, void *arg)
 	wait_for_all(w, c);
 	if (!rc)
 		rc = some_routers(&m, c, &c->ticket, c->routers, false);
-	if (h->creator_begin && h->creator_end)
-		h->creator_end(h->ctx, i);
 	maker__close(&m);
 	return rc;
 }
@@ -302,15 +279,10 @@ static int delete_main(struct workload *w, unsigned i, void *arg)
 {
 	const struct workload_hooks *h = &w->o.hooks;
 	const uint32_t *level = arg;
-	struct creator self;
 	struct maker m;
 	int rc;
 
-	begin_creator(h, i, &self);
-	rc = maker__open(&m, w, i, w->o.mode);
-	m.measured = true;
-	m.cell = self.cell;
-	m.task = self.task;
+	rc = maker__open(&m, w, i, w->o.mode, true);
 	for (; !rc && w->made_next < w->made.n; w->made_next++) {
 		struct wrouter *wr = &w->made.v[w->made_next];
 		struct frt_stepinst inst = { .router = wr->id, .level = *level };
@@ -333,8 +305,6 @@ static int delete_main(struct workload *w, unsigned i, void *arg)
 		}
 		wl__progress(w, "deleting", w->made_next + 1, w->made.n);
 	}
-	if (h->creator_begin && h->creator_end)
-		h->creator_end(h->ctx, i);
 	maker__close(&m);
 	return rc;
 }
