@@ -242,14 +242,14 @@ static void full_disk(void)
 	wlt_same(before, "after a full disk");
 }
 
-const struct wlt_test tests_bad[] = { { "fails", fails, 60, false },
-				      { "killed", killed, 60, false },
-				      { "hangs", hangs, 60, false },
-				      { "nonsense", nonsense, 60, false },
-				      { "clash", clash, 60, false },
-				      { "missing_tools", missing_tools, 30, false },
-				      { "limits", limits, 30, false },
-				      { "read_only", read_only, 30, false },
-				      { "no_ledger", no_ledger, 30, false },
-				      { "full_disk", full_disk, 30, false },
+const struct wlt_test tests_bad[] = { { "fails", fails, 180, false },
+				      { "killed", killed, 180, false },
+				      { "hangs", hangs, 180, false },
+				      { "nonsense", nonsense, 180, false },
+				      { "clash", clash, 180, false },
+				      { "missing_tools", missing_tools, 180, false },
+				      { "limits", limits, 180, false },
+				      { "read_only", read_only, 180, false },
+				      { "no_ledger", no_ledger, 180, false },
+				      { "full_disk", full_disk, 180, false },
 				      { 0 } };

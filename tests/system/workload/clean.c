@@ -392,13 +392,13 @@ static void foreign_left(void)
 }
 
 const struct wlt_test tests_clean[] = { { "kill_nine", kill_nine, 300, false },
-					{ "kill_many", kill_many, 60, false },
-					{ "dry_run", dry_run, 30, false },
-					{ "beside_live", beside_live, 60, false },
-					{ "two_at_once", two_at_once, 60, false },
-					{ "only_ours", only_ours, 30, false },
-					{ "other_boot", other_boot, 30, false },
-					{ "held_namespace", held_namespace, 90, false },
-					{ "orphans", orphans, 30, false },
-					{ "foreign_left", foreign_left, 30, false },
+					{ "kill_many", kill_many, 180, false },
+					{ "dry_run", dry_run, 180, false },
+					{ "beside_live", beside_live, 180, false },
+					{ "two_at_once", two_at_once, 180, false },
+					{ "only_ours", only_ours, 180, false },
+					{ "other_boot", other_boot, 180, false },
+					{ "held_namespace", held_namespace, 180, false },
+					{ "orphans", orphans, 180, false },
+					{ "foreign_left", foreign_left, 180, false },
 					{ 0 } };

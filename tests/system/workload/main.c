@@ -76,7 +76,8 @@ static int run_test(const struct wlt_test *t)
 		dup2(p[1], 1);
 		close(p[0]);
 		close(p[1]);
-		alarm(t->timeout_s);
+		alarm(t->timeout_s); /* against hangs only: machines are slow */
+		setvbuf(stdout, NULL, _IOLBF, 0);
 		isolate();
 		t->run();
 		fflush(stdout);

@@ -189,8 +189,8 @@ static void equal_cost(void)
 		     bad);
 }
 
-const struct wlt_test tests_state[] = { { "equal_state", equal_state, 90, false },
-					{ "equal_state_shared", equal_state_shared, 90, false },
-					{ "equal_state_used", equal_state_used, 90, false },
+const struct wlt_test tests_state[] = { { "equal_state", equal_state, 180, false },
+					{ "equal_state_shared", equal_state_shared, 180, false },
+					{ "equal_state_used", equal_state_used, 180, false },
 					{ "equal_cost", equal_cost, 900, true },
 					{ 0 } };

@@ -263,14 +263,14 @@ static void background_child(void)
 	CHECK(now_ns() - t0 < 20000000000ull);
 }
 
-const struct wlt_test tests_steps[] = { { "every_mode", every_mode, 60, false },
-					{ "streams", streams, 60, false },
-					{ "many_streams", many_streams, 30, false },
-					{ "fill_goes_on", fill_goes_on, 30, false },
-					{ "fill_trial", fill_trial, 90, false },
-					{ "stop_creating", stop_creating, 60, false },
-					{ "stop_filling", stop_filling, 30, false },
-					{ "stop_hanging", stop_hanging, 30, false },
-					{ "foreign", foreign, 30, false },
-					{ "background_child", background_child, 60, false },
+const struct wlt_test tests_steps[] = { { "every_mode", every_mode, 180, false },
+					{ "streams", streams, 180, false },
+					{ "many_streams", many_streams, 180, false },
+					{ "fill_goes_on", fill_goes_on, 180, false },
+					{ "fill_trial", fill_trial, 180, false },
+					{ "stop_creating", stop_creating, 180, false },
+					{ "stop_filling", stop_filling, 180, false },
+					{ "stop_hanging", stop_hanging, 180, false },
+					{ "foreign", foreign, 180, false },
+					{ "background_child", background_child, 180, false },
 					{ 0 } };
