@@ -136,6 +136,36 @@ wait "$loop"
 check "and ends as it should" test $? -eq 0
 check "nothing is left" left_since before
 
+# What others pay: a system call of a process that is not followed, against two
+# programs that do nothing at all. The best of three, for the machine's noise.
+cost() {
+	for i in 1 2 3; do "$BUILD/loops/getppid"; done | sort -n | head -n 1
+}
+if [ -x "$BUILD/loops/empty" ]; then
+	ahead
+	alone=$(cost)
+	mkfifo hold
+	"$BUILD/loops/empty" <hold >empty.out 2>&1 &
+	empty=$!
+	exec 9>hold
+	settle 1
+	nothing=$(cost)
+	exec 9>&-
+	wait "$empty"
+	check "two empty programs could be attached" grep -q ready empty.out
+	settle 1
+	sleep 60 &
+	idle=$!
+	attach others -p "$idle" --freq 0
+	settle 2
+	looked=$(cost)
+	kill "$idle"
+	wait "$pid"
+	echo "ns a call: alone $alone, two empty programs $nothing, not followed $looked"
+	check "who is not followed pays at most 1.5 times two empty programs" \
+		awk "BEGIN { exit !($looked - $alone <= 1.5 * ($nothing - $alone)) }"
+fi
+
 # What cannot be followed.
 # refuses STATUS ARGS…: with one line.
 refuses() {

@@ -65,22 +65,33 @@ clear_netns() {
 	ip -all netns del 2>/dev/null
 }
 
-follow script -- "$L/script.sh" 15
-check "a shell script of 2014" is script "add=15 exec=15 sysctl=15 veth=30" "$(cat script.out)"
+# measures NAME STEPS CMD…: follows CMD, which prints what its loops took, one number
+# a line; once more when the sum is out, as other load can make it.
+measures() {
+	local name=$1 want=$2
+	shift 2
+	follow "$name" -- "$@"
+	is "$name" "$want" "$(sum "$name.out")" && return
+	echo "once more"
+	clear_netns
+	follow "$name" -- "$@"
+	is "$name" "$want" "$(sum "$name.out")"
+}
+
+check "a shell script of 2014" measures script "add=15 exec=15 sysctl=15 veth=30" \
+	"$L/script.sh" 15
 clear_netns
 
 if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
-	follow sudo -- "$L/script.sh" 6 sudo -n
-	check "the same with sudo" is sudo "add=6 exec=6 sysctl=6 veth=12 wrapper=30" \
-		"$(cat sudo.out)"
+	check "the same with sudo" measures sudo "add=8 exec=8 sysctl=8 veth=16 wrapper=40" \
+		"$L/script.sh" 8 sudo -n
 	clear_netns
 else
 	skip "the same with sudo" "sudo asks for a password or is not here"
 fi
 
-follow parallel -- sh -c "for i in 1 2 3 4; do $L/script.sh 5 & done; wait"
-check "four of them in parallel" is parallel "add=20 exec=20 sysctl=20 veth=40" \
-	"$(sum parallel.out)"
+check "four of them in parallel" measures parallel "add=32 exec=32 sysctl=32 veth=64" \
+	sh -c "for i in 1 2 3 4; do $L/script.sh 8 & done; wait"
 check "four loops are four streams" \
 	jq -e '[.levels[].streams] | max == 4' parallel.json
 clear_netns
@@ -97,14 +108,12 @@ clear_netns
 follow unshare -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do unshare -n true; done'
 check "unshare -n true in a loop" is unshare "unshare=10"
 
-follow direct -- "$B/direct" 20
-check "system calls from C" is direct "add=20 enter=40 exec=20 sysctl=20 veth=40" \
-	"$(cat direct.out)"
+check "system calls from C" measures direct "add=20 enter=40 exec=20 sysctl=20 veth=40" \
+	"$B/direct" 20
 clear_netns
 
-follow threads -- "$B/direct" 5 4
-check "the same from four threads" is threads "add=20 enter=40 exec=20 sysctl=20 veth=40" \
-	"$(cat threads.out)"
+check "the same from four threads" measures threads \
+	"add=20 enter=40 exec=20 sysctl=20 veth=40" "$B/direct" 5 4
 clear_netns
 
 if command -v python3 >/dev/null; then
@@ -150,9 +159,18 @@ else
 	skip "one PID again and again" "ns_last_pid cannot be written"
 fi
 
-follow pidns -- unshare -p -f --mount-proc "$L/script.sh" 4
-check "a loop in a PID namespace" is pidns "add=4 exec=4 sysctl=4 veth=8" "$(cat pidns.out)"
+check "a loop in a PID namespace" measures pidns "add=12 exec=12 sysctl=12 veth=24" \
+	unshare -p -f --mount-proc "$L/script.sh" 12
 clear_netns
+
+if command -v script >/dev/null; then
+	script -qec "'$FRTRACE' run --live -o none --report live.txt -- sh -c \
+		'for i in 1 2 3; do unshare -n true; sleep 1; done'" live.tty >/dev/null
+	check "--live shows steps, their rate and what exists" sh -c \
+		'grep -q "existing network namespaces" live.tty && grep -q "^unshare  *[23] " live.tty'
+else
+	skip "--live" "no script(1)"
+fi
 
 # The status is the command's, and so is standard output.
 status_is() {
