@@ -16,8 +16,11 @@ static __always_inline bool is_decoded(s32 nr)
 	switch (nr) {
 	case NR_openat:
 	case NR_write:
+	case NR_pwrite64:
+	case NR_writev:
 	case NR_sendto:
 	case NR_sendmsg:
+	case NR_sendmmsg:
 	case NR_open:
 	case NR_openat2:
 	case NR_clone:

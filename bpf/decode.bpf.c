@@ -241,6 +241,8 @@ int decode_entry(u32 slot, u64 regs)
 		reread(s, decode_sysctl_path(s));
 		break;
 	case NR_write:
+	case NR_pwrite64:
+	case NR_writev:
 		decode_write(s, (u32)FRT_ARG0(&b));
 		break;
 	case NR_sendto:
@@ -250,6 +252,7 @@ int decode_entry(u32 slot, u64 regs)
 			reread(s, decode_send(s, (u32)FRT_ARG0(&b)));
 		break;
 	case NR_sendmsg:
+	case NR_sendmmsg: /* its first message */
 		s->ptr[0] = FRT_ARG1(&b);
 		s->ptr[1] = 0;
 		reread(s, decode_send(s, (u32)FRT_ARG0(&b)));

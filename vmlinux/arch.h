@@ -40,6 +40,9 @@ struct frt_arg_block {
 
 enum {
 	NR_write = 1,
+	NR_pwrite64 = 18,
+	NR_writev = 20,
+	NR_sendmmsg = 307,
 	NR_open = 2,
 	NR_sendto = 44,
 	NR_sendmsg = 46,
@@ -89,6 +92,9 @@ enum {
 	NR_mount = 40,
 	NR_openat = 56,
 	NR_write = 64,
+	NR_writev = 66,
+	NR_pwrite64 = 68,
+	NR_sendmmsg = 269,
 	NR_exit = 93,
 	NR_exit_group = 94,
 	NR_unshare = 97,

@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 					;
 				break;
 			case 3:
-				if (lseek(sysctl, 0, SEEK_SET) || write(sysctl, "64", 2) < 0)
+				if (pwrite(sysctl, "64", 2, 0) < 0)
 					return 1;
 			}
 		}
