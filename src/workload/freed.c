@@ -137,7 +137,7 @@ int freed__wait(struct workload *w, const struct wrouter *gone, size_t n, uint64
 	if (w->o.hooks.count && !w->o.hooks.count(w->o.hooks.ctx, &count) && count <= target)
 		return 0;
 	for (int k = 0; !rc && k < 2; k++)
-		rc = wl__threads(w, 1, sentinel_main, NULL);
+		rc = wl__threads_or_self(w, 1, sentinel_main, NULL);
 	if (rc == -EINTR)
 		return wl__fail(w, rc, "interrupted");
 	return rc ? wl__fail(w, rc, "waiting for the kernel to free namespaces: %s", strerror(-rc))

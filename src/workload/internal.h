@@ -233,6 +233,10 @@ pid_t watch__deepest(pid_t pid);
  * must live until the workload is closed (arena). */
 int wl__threads(struct workload *w, unsigned n,
 		int (*fn)(struct workload *w, unsigned i, void *arg), void *arg);
+/* For cleaning up: when no thread can be had, which may be why there is something
+ * to clean, the caller does it alone. fn must be content to run once. */
+int wl__threads_or_self(struct workload *w, unsigned n,
+			int (*fn)(struct workload *w, unsigned i, void *arg), void *arg);
 
 /* rundir.c */
 /* The calls `ip netns add` makes on it each time. 0 or -errno, *call: which. */

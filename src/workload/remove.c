@@ -62,7 +62,6 @@ int remove__names(struct workload *w, struct wrouters *list, const char *what)
 {
 	struct removal *r;
 	unsigned threads = list->n < 64 ? 1 : REMOVE_THREADS;
-	int rc;
 
 	if (!list->n)
 		return 0;
@@ -71,11 +70,5 @@ int remove__names(struct workload *w, struct wrouters *list, const char *what)
 		return wl__fail(w, -ENOMEM, "out of memory");
 	r->list = list;
 	r->what = what;
-	rc = wl__threads(w, threads, remove_main, r);
-	if (rc != -EAGAIN || atomic_load(&r->ticket))
-		return rc;
-	/* no more tasks, which may be why we are here: the system is left clean by
-	 * this one alone */
-	wl__clear(w);
-	return remove_main(w, 0, r);
+	return wl__threads_or_self(w, threads, remove_main, r);
 }

@@ -46,8 +46,9 @@ static void *member_main(void *arg)
 	return NULL;
 }
 
-int wl__threads(struct workload *w, unsigned n,
-		int (*fn)(struct workload *w, unsigned i, void *arg), void *arg)
+/* *begun: fn was let run. */
+static int run_threads(struct workload *w, unsigned n,
+		       int (*fn)(struct workload *w, unsigned i, void *arg), void *arg, bool *begun)
 {
 	struct group *g = calloc(1, sizeof(*g) + n * sizeof(g->v[0]));
 	sigset_t all, old;
@@ -81,6 +82,7 @@ int wl__threads(struct workload *w, unsigned n,
 	pthread_mutex_lock(&w->lock);
 	g->running -= n - made;
 	g->go = rc ? 2 : 1;
+	*begun = !rc;
 	pthread_cond_broadcast(&w->cond);
 	while (g->running && !w->abandoned)
 		pthread_cond_wait(&w->cond, &w->lock);
@@ -94,6 +96,26 @@ int wl__threads(struct workload *w, unsigned n,
 		pthread_join(g->v[i].id, NULL);
 	free(g);
 	return rc;
+}
+
+int wl__threads(struct workload *w, unsigned n,
+		int (*fn)(struct workload *w, unsigned i, void *arg), void *arg)
+{
+	bool begun = false;
+
+	return run_threads(w, n, fn, arg, &begun);
+}
+
+int wl__threads_or_self(struct workload *w, unsigned n,
+			int (*fn)(struct workload *w, unsigned i, void *arg), void *arg)
+{
+	bool begun = false;
+	int rc = run_threads(w, n, fn, arg, &begun);
+
+	if (begun || rc != -EAGAIN)
+		return rc;
+	wl__clear(w);
+	return fn(w, 0, arg);
 }
 
 /* One call of workload__create. Lives in the arena. */
