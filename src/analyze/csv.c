@@ -35,7 +35,7 @@ struct quoted {
 
 static struct quoted quote(const char *field)
 {
-	struct quoted q;
+	struct quoted q = { "" };
 
 	printable(q.s, sizeof(q.s), field);
 	return q;

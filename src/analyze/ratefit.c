@@ -21,11 +21,13 @@ struct poly {
 static int fit_poly(const struct rate_row *rows, size_t n, double scale, size_t terms,
 		    struct poly *out)
 {
-	double *v = calloc(n * (terms + 2), sizeof(*v)), *y = v + n * terms, *w = y + n;
+	double *v = calloc(n * (terms + 2), sizeof(*v)), *y, *w;
 	int rc;
 
 	if (!v)
 		return -ENOMEM;
+	y = v + n * terms;
+	w = y + n;
 	for (size_t i = 0; i < n; i++) {
 		double t = 1;
 

@@ -216,10 +216,11 @@ int overhead__fill(struct analysis *an)
 		if (!(r->flags & FRT_ROUTER_OVERHEAD) ||
 		    (r->flags & (FRT_ROUTER_WARMUP | FRT_ROUTER_FAILED)) || r->t1 <= r->t0)
 			continue;
-		b[n++] = (struct block){ .id = r->block,
-					 .untraced = r->flags & FRT_ROUTER_UNTRACED,
-					 .sum = (double)(r->t1 - r->t0),
-					 .n = 1 };
+		b[n] = (struct block){ .id = r->block,
+				       .untraced = r->flags & FRT_ROUTER_UNTRACED,
+				       .sum = (double)(r->t1 - r->t0),
+				       .n = 1 };
+		n++;
 	}
 	qsort(b, n, sizeof(*b), by_block);
 	for (size_t i = 0; i < n; i++) {

@@ -182,18 +182,19 @@ void intern__free(struct intern *in)
 
 int grow(void *v_pp, size_t n, size_t *cap, size_t size)
 {
-	void *v;
+	void *old, *bigger;
 	size_t c;
 
 	if (n < *cap)
 		return 0;
 	c = *cap ? *cap * 2 : 16;
-	memcpy(&v, v_pp, sizeof(v));
-	v = reallocarray(v, c, size);
-	if (!v)
-		return -ENOMEM;
-	memcpy(v_pp, &v, sizeof(v));
+	memcpy(&old, v_pp, sizeof(old));
+	bigger = reallocarray(old, c, size);
+	if (!bigger)
+		return -ENOMEM; /* the caller still has the old one */
+	memcpy(v_pp, &bigger, sizeof(bigger));
 	*cap = c;
+	/* cppcheck-suppress memleak; it is the caller's now */
 	return 0;
 }
 
