@@ -117,30 +117,12 @@ int frt_work_start(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-SEC("raw_tp/workqueue_execute_end")
-int frt_work_end(struct bpf_raw_tracepoint_args *ctx)
+/* What is known of a run that ends now, of whatever size the event is. */
+static __always_inline void fill_run(struct frt_ev_defer *e, const struct frt_run *r,
+				     const struct frt_cpu *c, u16 size, u64 now)
 {
-	u32 tid = (u32)bpf_get_current_pid_tgid(), use = FRT_SCRATCH_TASK, zero = 0;
-	struct frt_run *r = bpf_map_lookup_elem(&runs, &tid);
-	struct frt_cpu *c = this_cpu();
-	struct frt_scratch *sc;
-	struct frt_ev_defer *e;
-	struct frt_batch *b;
-	u64 now, n = 0;
-
-	if (!r || !c)
-		return 0;
-	if (r->work != ctx->args[0] || r->t_start < epoch_ts) {
-		bpf_map_delete_elem(&runs, &tid);
-		return 0;
-	}
-	sc = bpf_map_lookup_elem(&scratches, &use);
-	b = bpf_map_lookup_elem(&batches, &zero);
-	if (!sc || !b)
-		return 0;
-	now = bpf_ktime_get_ns();
-	e = &sc->defer;
 	e->h.type = FRT_EV_DEFER;
+	e->h.size = size;
 	e->h.cpu = bpf_get_smp_processor_id();
 	e->h.ts = now;
 	e->h.tag = r->tag;
@@ -149,15 +131,49 @@ int frt_work_end(struct bpf_raw_tracepoint_args *ctx)
 	e->t_start = r->t_start;
 	e->cpu_ns = cpu_until(c, current_task(), now) - r->cpu;
 	e->ndrops = e->pad = 0;
-	if (knob_cleanup_net && r->func == knob_cleanup_net) {
-		e->ndrops = b->n;
-		n = b->n < FRT_DROPS_MAX ? b->n : FRT_DROPS_MAX;
-		__builtin_memcpy(e->drops, b->instance, sizeof(e->drops));
+}
+
+#define BRIEF __builtin_offsetof(struct frt_ev_defer, drops)
+
+SEC("raw_tp/workqueue_execute_end")
+int frt_work_end(struct bpf_raw_tracepoint_args *ctx)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid(), zero = 0;
+	struct frt_run *r = bpf_map_lookup_elem(&runs, &tid);
+	struct frt_cpu *c = this_cpu();
+	struct frt_ev_defer *e;
+	struct frt_batch *b;
+	u64 now;
+
+	if (!r || !c)
+		return 0;
+	if (r->work != ctx->args[0] || r->t_start < epoch_ts) {
+		bpf_map_delete_elem(&runs, &tid);
+		return 0;
 	}
+	now = bpf_ktime_get_ns();
+	b = bpf_map_lookup_elem(&batches, &zero);
+	if (b && knob_cleanup_net && r->func == knob_cleanup_net) {
+		e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
+		if (!e)
+			goto full;
+		fill_run(e, r, c, sizeof(*e), now);
+		e->ndrops = b->n;
+		__builtin_memcpy(e->drops, b->instance, sizeof(e->drops));
+		bpf_ringbuf_submit(e, wake_flags(now));
+	} else {
+		e = bpf_ringbuf_reserve(&ring, BRIEF, 0);
+		if (!e)
+			goto full;
+		fill_run(e, r, c, BRIEF, now);
+		bpf_ringbuf_submit(e, wake_flags(now));
+	}
+	c->sent++;
 	bpf_map_delete_elem(&runs, &tid);
-	n = __builtin_offsetof(struct frt_ev_defer, drops) + n * sizeof(u32);
-	e->h.size = n;
-	send(c, e, n, sizeof(*e), now);
+	return 0;
+full:
+	c->loss[FRT_LOSS_EVENTS]++;
+	bpf_map_delete_elem(&runs, &tid);
 	return 0;
 }
 

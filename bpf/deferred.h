@@ -28,8 +28,9 @@ struct frt_batch {
 	u32 instance[FRT_DROPS_MAX];
 };
 
+/* What is cancelled never runs: the oldest make room. */
 FRT_MAP struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, FRT_WORKS_MAX);
 	__type(key, u64);
 	__type(value, struct frt_work);

@@ -30,10 +30,35 @@ static __always_inline void outside__ran(struct frt_cpu *c, const struct task_st
 	ns = now - from;
 	name__of(&n, t);
 	sum = bpf_map_lookup_elem(&outside, &n);
-	if (sum)
+	if (sum) {
 		*sum += ns;
-	else if (bpf_map_update_elem(&outside, &n, &ns, BPF_ANY))
-		c->loss[FRT_LOSS_MAPS]++;
+	} else if (bpf_map_update_elem(&outside, &n, &ns, BPF_ANY)) {
+		/* too many names: the loader has put one for all the rest */
+		__builtin_memcpy(n.comm, FRT_NAME_REST, FRT_COMM_LEN);
+		sum = bpf_map_lookup_elem(&outside, &n);
+		if (sum)
+			*sum += ns;
+		else
+			c->loss[FRT_LOSS_MAPS]++;
+	}
+}
+
+/* A sample of a task that is not followed. */
+static __always_inline void outside__sampled(void *ctx, struct frt_cpu *c, bool in_kernel)
+{
+	struct frt_place p = {};
+	u64 one = 1, *n;
+
+	if (!(u32)bpf_get_current_pid_tgid())
+		return; /* idle */
+	name__of(&p.name, current_task());
+	if (in_kernel && bpf_get_stack(ctx, &p.ip, sizeof(p.ip), 0) < 0)
+		return;
+	n = bpf_map_lookup_elem(&places, &p);
+	if (n)
+		__sync_fetch_and_add(n, 1);
+	else if (bpf_map_update_elem(&places, &p, &one, BPF_NOEXIST))
+		c->loss[FRT_LOSS_SAMPLES]++;
 }
 
 /* The followed task that runs here wakes p, which is not. */

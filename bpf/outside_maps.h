@@ -7,6 +7,7 @@
 
 #define FRT_NAMES_MAX 512
 #define FRT_WAKE_STACK_MAX 24
+#define FRT_PLACES_MAX 4096
 
 /* A task's name; a workqueue's worker is called by what it executes: byte 0 is 0, and
  * the address stands in the second half. */
@@ -38,6 +39,20 @@ FRT_MAP struct {
 	__type(key, struct frt_name);
 	__type(value, struct frt_wake);
 } wakes SEC(".maps");
+
+/* Where a name was when a sample was taken: the innermost kernel function, or user code
+ * (ip 0). Address by address: user space sums them by function. */
+struct frt_place {
+	struct frt_name name;
+	u64 ip;
+};
+
+FRT_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FRT_PLACES_MAX);
+	__type(key, struct frt_place);
+	__type(value, u64);
+} places SEC(".maps");
 
 /* One blank value to begin with: too large for the stack. */
 FRT_MAP struct {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /* Where a followed task is, every so often (perf event, cpu-clock). */
 #include "account.h"
+#include "outside.h"
 
 /* The context's registers come first and as ABI: no relocation. */
 struct frt_perf_context {
@@ -21,6 +22,8 @@ int frt_sample(struct frt_perf_context *ctx)
 	if (!sampling)
 		return 0;
 	s = followed(c);
+	if (!s && c && outside_since && knob_off_stacks)
+		outside__sampled(ctx, c, !FRT_USER_REGS(&ctx->regs));
 	sc = bpf_map_lookup_elem(&scratches, &use);
 	if (!s || !sc || is_quiet(s))
 		return 0;

@@ -124,7 +124,6 @@ struct frt_scratch {
 			char path[2 * FRT_TEXT_MAX];
 		};
 		struct frt_nl_walk nl;
-		struct frt_ev_defer defer;
 	};
 };
 

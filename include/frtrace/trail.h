@@ -204,7 +204,8 @@ struct frt_outside {
 	uint64_t cpu_ns, over_ns;	    /* while measuring: CPU time, length of it */
 	uint64_t base_cpu_ns, base_over_ns; /* baseline taken while settling */
 	const char *comm;
-	const char *woken_by; /* comm, or NULL */
+	const char *woken_by; /* why and by whom: "uevent, by ip"; or NULL */
+	const char *frames;   /* where samples found it most, "m_show 7, [user] 3 of 12"; or NULL */
 };
 
 /* Work that a followed task queued; of a shared item one for each instance that is

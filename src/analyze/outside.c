@@ -47,6 +47,10 @@ static int fill_outside(struct analysis *an, double routers)
 		if (!r->woken_by && o->woken_by)
 			r->woken_by = intern__get(an->strings, o->woken_by);
 		r->cpu_ns += (double)o->cpu_ns;
+		if (o->frames && (double)o->cpu_ns > r->frames_cpu_ns) {
+			r->frames = intern__get(an->strings, o->frames);
+			r->frames_cpu_ns = (double)o->cpu_ns;
+		}
 		/* what it uses anyway, over the time that was measured */
 		if (o->base_over_ns && isnan(r->baseline_ns))
 			r->baseline_ns = 0;

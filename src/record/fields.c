@@ -125,7 +125,7 @@ static const struct record_field loss_fields[] = {
 static const struct record_field outside_fields[] = {
 #define F(m) NUM(frt_outside, m)
 	F(level), F(own), F(cpu_ns), F(over_ns), F(base_cpu_ns), F(base_over_ns),
-	TEXT(frt_outside, comm), TEXT0(frt_outside, woken_by),
+	TEXT(frt_outside, comm), TEXT0(frt_outside, woken_by), TEXT0(frt_outside, frames),
 #undef F
 };
 

@@ -412,7 +412,7 @@ static json_t *outside_list(struct out *j, const struct frt_profile *p)
 		set(j, o, "cpu_ns", ns(r->cpu_ns));
 		set(j, o, "baseline_ns", ns(r->baseline_ns));
 		set(j, o, "per_router_ns", ns(r->per_router_ns));
-		set(j, o, "frames", json_null());
+		set(j, o, "frames", text(r->frames));
 		set(j, o, "woken_by", text(r->woken_by));
 		append(j, a, o);
 	}

@@ -264,27 +264,35 @@ static void put_backlog(struct text *t)
 static void put_outside(struct text *t)
 {
 	static const struct text_column cols[] = {
-		{ "TASK", TEXT_LEFT, 12, 0, false },
+		{ "TASK", TEXT_LEFT, 12, 0, true },
 		{ "CPU ms", TEXT_RIGHT, 0, 0, false },
 		{ "BASELINE ms", TEXT_RIGHT, 0, 1, false },
 		{ "PER ROUTER ms", TEXT_RIGHT, 0, 0, false },
 		{ "WOKEN BY", TEXT_LEFT, 8, 0, false },
 	};
 	struct text_table *tb = text_table__new(t, cols, ARRAY_SIZE(cols));
-	size_t n = t->p->noutside;
+	size_t n = t->p->noutside, line;
 
 	text__heading(t, "OUTSIDE",
 		      "CPU time of tasks that are not the workload's, while it was measured");
 	for (size_t i = 0; i < n && !(t->whole && i == OUTSIDE_MAX); i++) {
 		const struct frt_outsiderow *o = &t->p->outside[i];
 
-		text_table__line(tb, 0);
+		line = text_table__line(tb, 0);
 		text_table__cell(tb, text__printf(t, "%s%s", text__name(t, o->task),
 						  o->own ? " (itself)" : ""));
 		text_table__cell(tb, text__ms(t, o->cpu_ns));
 		text_table__cell(tb, text__ms(t, o->baseline_ns));
 		text_table__cell(tb, text__ms(t, o->per_router_ns));
 		text_table__cell(tb, text__name(t, o->woken_by));
+		if (t->whole || !o->frames)
+			continue;
+		text_table__line(tb, line);
+		text_table__cell(tb, "sampled in");
+		text_table__cell(tb, "");
+		text_table__cell(tb, "");
+		text_table__cell(tb, "");
+		text_table__cell(tb, text__name(t, o->frames));
 	}
 	text_table__print(tb);
 	if (t->whole && n > OUTSIDE_MAX)

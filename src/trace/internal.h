@@ -51,13 +51,21 @@ struct attached {
 
 /* CPU time of a name outside, in the baseline and while measuring. */
 struct outside_row {
-	const char *name, *woken_by;
+	const char *name, *woken_by, *frames;
 	uint64_t cpu, base_cpu;
+};
+
+/* Samples of a name in a function. */
+struct outside_place {
+	const char *name, *frame;
+	uint64_t n;
 };
 
 struct outside {
 	struct outside_row *v;
 	size_t n, cap;
+	struct outside_place *place;
+	size_t nplaces, capplaces;
 	bool baseline; /* that is what is being taken */
 	uint64_t from, own_from, over, own, base_over, base_own;
 	struct arena *arena;

@@ -33,6 +33,11 @@ struct wake {
 	uint64_t stack[WAKE_STACK_MAX];
 };
 
+struct place {
+	struct name name;
+	uint64_t ip;
+};
+
 static uint64_t own_cpu(void)
 {
 	struct timespec ts;
@@ -43,7 +48,7 @@ static uint64_t own_cpu(void)
 
 static void clear_map(int fd)
 {
-	struct name key;
+	struct place key; /* the largest of the keys */
 
 	while (!bpf_map_get_next_key(fd, NULL, &key))
 		if (bpf_map_delete_elem(fd, &key))
@@ -120,9 +125,94 @@ static int add_name(struct trace *t, const struct name *key, uint64_t ns)
 	return 0;
 }
 
+static int by_name_and_count(const void *a, const void *b)
+{
+	const struct outside_place *x = a, *y = b;
+	int c = strcmp(x->name, y->name);
+
+	return c ? c : (x->n < y->n) - (x->n > y->n);
+}
+
+static int add_place(struct trace *t, const struct place *key, uint64_t n)
+{
+	const char *name = name_of(t, &key->name);
+	const char *frame = key->ip ? stacks__frame(t->stacks, key->ip) : "[user]";
+	struct outside *o = &t->outside;
+
+	if (!name)
+		return -ENOMEM;
+	for (size_t i = 0; i < o->nplaces; i++)
+		if (o->place[i].name == name && !strcmp(o->place[i].frame, frame)) {
+			o->place[i].n += n;
+			return 0;
+		}
+	if (grow(&o->place, o->nplaces, &o->capplaces, sizeof(*o->place)))
+		return -ENOMEM;
+	o->place[o->nplaces++] = (struct outside_place){ name, frame, n };
+	return 0;
+}
+
+#define PLACES_SHOWN 3
+#define SAMPLES_MIN 5 /* fewer say nothing */
+
+/* The functions each name was found in most, into its row. */
+static int take_places(struct trace *t)
+{
+	int fd = bpf_map__fd(t->skel->maps.places), err = 0;
+	struct place key, *prev = NULL;
+	struct outside *o = &t->outside;
+	uint64_t n;
+
+	o->nplaces = 0;
+	while (!err && !bpf_map_get_next_key(fd, prev, &key)) {
+		prev = &key;
+		if (!bpf_map_lookup_elem(fd, &key, &n))
+			err = add_place(t, &key, n);
+	}
+	if (o->nplaces)
+		qsort(o->place, o->nplaces, sizeof(*o->place), by_name_and_count);
+	for (size_t i = 0, k; i < o->nplaces && !err; i = k) {
+		struct outside_row *r = NULL;
+		char text[200] = "";
+		size_t len = 0;
+		uint64_t all = 0;
+
+		for (size_t j = 0; j < o->n; j++)
+			if (o->v[j].name == o->place[i].name)
+				r = &o->v[j];
+		for (k = i; k < o->nplaces && o->place[k].name == o->place[i].name; k++) {
+			all += o->place[k].n;
+			if (k - i < PLACES_SHOWN && len < sizeof(text))
+				len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s %llu",
+							k > i ? ", " : "", o->place[k].frame,
+							(unsigned long long)o->place[k].n);
+		}
+		if (len < sizeof(text))
+			snprintf(text + len, sizeof(text) - len, " of %llu",
+				 (unsigned long long)all);
+		if (r && all >= SAMPLES_MIN)
+			r->frames = intern__get(o->names, text);
+	}
+	return err;
+}
+
+/* One name for all that there is no room for. */
+static int put_rest(struct trace *t)
+{
+	struct name key = { .comm = FRT_NAME_REST };
+	int ncpu = libbpf_num_possible_cpus(), err = -ENOMEM;
+	uint64_t *zero = calloc(ncpu > 0 ? ncpu : 1, sizeof(*zero));
+
+	if (zero)
+		err = bpf_map_update_elem(bpf_map__fd(t->skel->maps.outside), &key, zero, 0);
+	free(zero);
+	return err;
+}
+
 int trace__outside_begin(struct trace *t, bool baseline)
 {
 	struct outside *o = &t->outside;
+	int err;
 
 	if (!t->opts.waits)
 		return 0;
@@ -134,10 +224,15 @@ int trace__outside_begin(struct trace *t, bool baseline)
 	}
 	clear_map(bpf_map__fd(t->skel->maps.outside));
 	clear_map(bpf_map__fd(t->skel->maps.wakes));
+	clear_map(bpf_map__fd(t->skel->maps.places));
+	err = put_rest(t);
+	if (err)
+		return err;
 	/* One baseline serves until the next; figures begin anew. */
 	for (size_t i = 0; i < o->n; i++) {
 		o->v[i].cpu = 0;
 		o->v[i].woken_by = NULL;
+		o->v[i].frames = NULL;
 		if (baseline)
 			o->v[i].base_cpu = 0;
 	}
@@ -181,6 +276,8 @@ int trace__outside_end(struct trace *t)
 		err = add_name(t, &key, sum);
 	}
 	free(v);
+	if (!err && !o->baseline)
+		err = take_places(t);
 	return err;
 }
 
@@ -206,6 +303,7 @@ int trace__outside_put(struct trace *t, uint32_t level)
 		r.base_cpu_ns = o->v[i].base_cpu;
 		r.comm = o->v[i].name;
 		r.woken_by = o->v[i].woken_by;
+		r.frames = o->v[i].frames;
 		if (r.cpu_ns)
 			err = sink->put(sink->ctx, FRT_REC_OUTSIDE, &r);
 	}
@@ -216,6 +314,7 @@ int trace__outside_put(struct trace *t, uint32_t level)
 void outside__free(struct outside *o)
 {
 	free(o->v);
+	free(o->place);
 	if (o->names)
 		intern__free(o->names);
 	if (o->arena)

@@ -191,9 +191,13 @@ static void fill_outside(struct frt_profile *p)
 	p->deferred[1] = (struct frt_deferred){ "exec", "delayed_mntput", 118, 0.09e6, 0, 4.1e6 };
 	p->outside = TAKE(3, struct frt_outsiderow);
 	p->noutside = 3;
-	p->outside[0] = (struct frt_outsiderow){ "systemd", false, 412e6, 3e6, 6.8e6, "ip" };
-	p->outside[1] = (struct frt_outsiderow){ SAMPLE_EVIL_TASK, false, 88e6, NAN, 1.4e6, NULL };
-	p->outside[2] = (struct frt_outsiderow){ "frtrace", true, 51e6, 0, 0.85e6, NULL };
+	p->outside[0] = (struct frt_outsiderow){
+		"systemd", false, 412e6, 3e6, 6.8e6, "ip", "m_show 7, [user] 3 of 12", 412e6
+	};
+	p->outside[1] = (struct frt_outsiderow){
+		SAMPLE_EVIL_TASK, false, 88e6, NAN, 1.4e6, NULL, NULL, 0
+	};
+	p->outside[2] = (struct frt_outsiderow){ "frtrace", true, 51e6, 0, 0.85e6, NULL, NULL, 0 };
 }
 
 static void fill_probes(struct frt_profile *p)

@@ -222,7 +222,8 @@ static void dice(void **state)
 		for (size_t i = 0; i < t.func.n; i++)
 			t.func.v[i].function = ROLL(3) ? "g" : NULL;
 		for (size_t i = 0; i < t.outside.n; i++)
-			t.outside.v[i].comm = t.outside.v[i].woken_by = NULL;
+			t.outside.v[i].comm = t.outside.v[i].woken_by = t.outside.v[i].frames =
+				NULL;
 		for (size_t i = 0; i < t.defer.n; i++)
 			t.defer.v[i].function = "h";
 		profile__free(profile_of(&t));
