@@ -19,7 +19,7 @@ int main(int argc, char **argv)
 	struct sockaddr_nl addr = { .nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK };
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	static char buf[65536];
-	uint64_t since = mono_ns(), used = thread_ns();
+	uint64_t since = mono_ns(), used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	FILE *out = argc == 2 ? fopen(argv[1], "we") : NULL;
 	ssize_t n;
 
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 				continue;
 			burn_user(BURN_NS);
 			now = mono_ns();
-			cpu = thread_ns();
+			cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 			fprintf(out, "%llu %llu %llu\n", (unsigned long long)since,
 				(unsigned long long)now, (unsigned long long)(cpu - used));
 			since = now;
