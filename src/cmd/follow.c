@@ -8,8 +8,6 @@
 #include "util/util.h"
 #include "workload/procfs.h"
 
-#include <frtrace/events.h>
-
 #include <errno.h>
 #include <jansson.h>
 #include <poll.h>
@@ -61,26 +59,14 @@ static int write_header(struct follow *f, const char *mode, const char *command)
 	return rc;
 }
 
-/* What goes into the record of somebody else's commands: of the arguments only
- * what rules ask for, unless they are wanted. */
 static int put(void *ctx, enum frt_rec type, const void *item)
 {
 	struct follow *f = ctx;
 	struct frt_sink sink = session__sink(&f->s);
-	char args[FRT_ARGS_MAX + 1];
-	struct frt_exec e;
 
 	if (f->o->live)
 		live__take(f->rules, type, item);
-	if (type != FRT_REC_EXEC || f->o->argv)
-		return sink.put(sink.ctx, type, item);
-	e = *(const struct frt_exec *)item;
-	if (e.args_total <= strlen(e.args) + 1)
-		e.args_total = 0;
-	e.args = rules__mask(f->rules, e.args, args, sizeof(args));
-	if (!e.args_total)
-		e.args_total = (uint32_t)strlen(args) + 1;
-	return sink.put(sink.ctx, type, &e);
+	return sink.put(sink.ctx, type, item);
 }
 
 static int open_trace(struct follow *f)
@@ -164,6 +150,8 @@ int follow__open(struct follow *f, const struct follow_opts *o, const char *mode
 	for (unsigned i = 0; i < o->nsteps; i++)
 		if (rules__add(f->rules, o->step[i], f->err, sizeof(f->err)))
 			return cli__error(CLI_USAGE, "%s", f->err);
+	if (!o->argv)
+		f->s.mask = f->rules;
 	if (geteuid())
 		return cli__error(CLI_UNABLE,
 				  "not root: tracing needs CAP_BPF and CAP_PERFMON; run it with "

@@ -29,6 +29,7 @@ struct profile_run {
 	const struct profile_opts *o;
 	struct session s;
 	struct workload *w;
+	struct rules *rules; /* --create: for what is kept of arguments */
 	struct frt_level level[PROFILE_LEVELS_MAX + 1];
 	uint32_t level_id;
 	char err[512];
@@ -256,6 +257,11 @@ static int open_all(struct profile_run *r, const char *command)
 			CLI_UNABLE,
 			"not root: network namespaces need CAP_SYS_ADMIN; run it with sudo");
 	session__init(&r->s, (unsigned)o->streams, o->untraced ? 0 : (unsigned)o->freq);
+	if (o->create && !o->argv) {
+		r->s.mask = r->rules = rules__new();
+		if (!r->rules)
+			return cli__error(CLI_FAILED, "out of memory");
+	}
 	r->s.progress = o->quiet ? NULL : cli__progress;
 	if (!o->untraced) {
 		to.sink = session__sink(&r->s);
@@ -385,5 +391,6 @@ out:
 	if (r.s.streams)
 		session__close(&r.s);
 	record__free(r.s.rec);
+	rules__free(r.rules);
 	return cli__interrupted() ? cli__worse(status, CLI_INTERRUPTED) : status;
 }

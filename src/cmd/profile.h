@@ -20,6 +20,7 @@ struct profile_opts {
 	const char *probes[PROFILE_PROBES_MAX + 1];
 	size_t nprobes;
 	const char *ip, *sudo, *create, *destroy, *output;
+	bool argv; /* --create: whole arguments in the record */
 	bool overhead, untraced, core, keep, json, strict, quiet;
 };
 

@@ -27,6 +27,7 @@ enum {
 	OPT_REPEAT,
 	OPT_UNTRACED,
 	OPT_CORE,
+	OPT_ARGV,
 	OPT_TIMELINE,
 	OPT_STEP_TIMEOUT,
 	OPT_KEEP,
@@ -70,6 +71,8 @@ static const struct argp_option options[] = {
 	{ "repeat", OPT_REPEAT, "N", 0, "do it all N times (1)", 3 },
 	{ "output", 'o', "FILE", 0, "the record; none for no record (frtrace-DATE.frt)", 3 },
 	{ "json", OPT_JSON, NULL, 0, "JSON on stdout; errors are JSON too", 3 },
+	{ "argv", OPT_ARGV, NULL, 0,
+	  "with --create: record whole arguments, not only programs and the words of rules", 3 },
 	{ "strict", OPT_STRICT, NULL, 0, "exit 4 when any data was lost", 3 },
 	{ "quiet", OPT_QUIET, NULL, 0, "no progress", 3 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
@@ -204,6 +207,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_JSON:
 		o->json = true;
 		cli__errors_as_json(true);
+		return 0;
+	case OPT_ARGV:
+		o->argv = true;
 		return 0;
 	case OPT_STRICT:
 		o->strict = true;

@@ -2,6 +2,7 @@
 #include "cmd/session.h"
 
 #include <errno.h>
+#include <frtrace/events.h>
 #include <poll.h>
 #include <string.h>
 
@@ -14,12 +15,29 @@ void session__init(struct session *s, unsigned streams, unsigned freq)
 	pthread_mutex_init(&s->lock, NULL);
 }
 
+/* What goes into the record of somebody else's commands. */
+static int put_masked(struct session *s, struct frt_exec e)
+{
+	char args[FRT_ARGS_MAX + 1];
+	const char *whole = e.args ? e.args : "";
+
+	/* one that was cut stays one that was cut */
+	if (e.args_total <= strlen(whole) + 1)
+		e.args_total = 0;
+	e.args = rules__mask(s->mask, whole, args, sizeof(args));
+	if (!e.args_total)
+		e.args_total = (uint32_t)strlen(args) + 1;
+	return record__put(s->rec, FRT_REC_EXEC, &e);
+}
+
 /* Under the lock. The first error sticks: what follows could not be read back. */
 static int put(void *ctx, enum frt_rec type, const void *item)
 {
 	struct session *s = ctx;
 
-	if (!s->put_error)
+	if (!s->put_error && type == FRT_REC_EXEC && s->mask)
+		s->put_error = put_masked(s, *(const struct frt_exec *)item);
+	else if (!s->put_error)
 		s->put_error = record__put(s->rec, type, item);
 	return s->put_error;
 }

@@ -6,6 +6,7 @@
 #ifndef FRTRACE_SESSION_H
 #define FRTRACE_SESSION_H
 
+#include "analyze/rules.h"
 #include "record/record.h"
 #include "trace/trace.h"
 #include "workload/workload.h"
@@ -15,6 +16,7 @@
 struct session {
 	struct trace *trace; /* NULL: untraced */
 	struct record_writer *rec;
+	const struct rules *mask; /* of arguments only what these ask for is kept; NULL: all */
 	unsigned streams;
 	unsigned freq;
 	int put_error;	       /* first error of the record; 0 */

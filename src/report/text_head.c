@@ -112,11 +112,41 @@ static const char *memory_text(struct text *t, const struct frt_levelrow *l)
 	return s;
 }
 
+/* Somebody else's loop: how many routers it makes is its own business. */
+static bool is_followed(const struct text *t)
+{
+	return t->p->mode && (strcmp(t->p->mode, "run") == 0 || strcmp(t->p->mode, "attach") == 0);
+}
+
+static const char *followed_line(struct text *t)
+{
+	uint64_t routers = 0, partial = 0, streams = 0;
+	const char *s;
+
+	for (size_t i = 0; i < t->p->nlevels; i++) {
+		const struct frt_levelrow *l = &t->p->levels[i];
+
+		routers += l->routers;
+		partial += l->warmup;
+		streams = l->streams > streams ? l->streams : streams;
+	}
+	if (!t->p->nlevels)
+		return "followed; no step of any loop was seen to its end";
+	s = text__printf(t, "followed: %s router%s of %s loop%s", text__count(t, routers),
+			 routers == 1 ? "" : "s", text__count(t, streams), streams == 1 ? "" : "s");
+	if (partial)
+		s = text__printf(t, "%s, and %s joined in the middle, which count%s for nothing", s,
+				 text__count(t, partial), partial == 1 ? "s" : "");
+	return s;
+}
+
 static const char *work_line(struct text *t)
 {
 	const struct frt_levelrow *l = t->last;
 	const char *s;
 
+	if (is_followed(t))
+		return followed_line(t);
 	if (!l)
 		return "no level was measured to its end";
 	s = text__printf(t, "%u router%s per level", l->routers, l->routers == 1 ? "" : "s");
