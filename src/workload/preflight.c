@@ -26,6 +26,7 @@ struct need {
 	uint64_t n;		       /* routers still to be made */
 	uint64_t mounts, netns, links; /* there are now */
 	unsigned tasks;
+	bool shared; /* the mount that the run directory is made in */
 };
 
 struct check {
@@ -75,7 +76,8 @@ static bool ask_mounts(struct workload *w, const struct need *n, uint64_t *need,
 	int64_t max = read_number("/proc/sys/fs/mount-max");
 
 	(void)w;
-	*need = n->mounts + n->n + 1;
+	/* under a shared parent each name is mounted there a second time */
+	*need = n->mounts + n->n * (n->shared ? 2 : 1) + 1;
 	*have = (uint64_t)max;
 	return max > 0;
 }
@@ -222,6 +224,31 @@ static uint64_t lines_of(const char *path)
 	return n;
 }
 
+/* Is /run, or what it is part of, a shared mount? The last line of a mount point
+ * is the one on top. */
+static bool run_is_shared(void)
+{
+	char *text = read_file("/proc/thread-self/mountinfo", NULL), *save = NULL;
+	bool root = false, run = false, run_mounted = false;
+
+	if (!text)
+		return true;
+	for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+		struct mount_line m;
+
+		if (parse_mountinfo(l, &m))
+			continue;
+		if (!strcmp(m.point, "/"))
+			root = m.shared;
+		if (!strcmp(m.point, "/run")) {
+			run_mounted = true;
+			run = m.shared;
+		}
+	}
+	free(text);
+	return run_mounted ? run : root;
+}
+
 static unsigned count_tasks(void)
 {
 	char *text = read_file("/proc/loadavg", NULL);
@@ -286,6 +313,7 @@ int workload__preflight(struct workload *w, uint64_t n, char *err, size_t errlen
 	need.mounts = lines_of("/proc/thread-self/mountinfo");
 	need.links = lines_of("/proc/thread-self/net/dev");
 	need.tasks = count_tasks();
+	need.shared = run_is_shared();
 	existing__count(&need.netns);
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
 		const struct check *c = &checks[i];

@@ -4,6 +4,8 @@
 #include "wlt.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 static void script(const char *path, const char *text)
@@ -242,6 +244,51 @@ static void full_disk(void)
 	wlt_same(before, "after a full disk");
 }
 
+static void write_to(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f || fputs(text, f) < 0 || fclose(f))
+		wlt_skip("%s: %s", path, strerror(errno));
+}
+
+/* The limit on namespaces is one of a user namespace: in one of our own it can be
+ * lowered without anybody else feeling it. */
+static void namespace_limit(void)
+{
+	static const enum frt_workmode all[] = { FRT_WORK_SCRIPT, FRT_WORK_EXACT, FRT_WORK_LEAN };
+	char err[1024], *before;
+
+	if (unshare(CLONE_NEWUSER))
+		wlt_skip("no user namespaces: %s", strerror(errno));
+	write_to("/proc/self/uid_map", "0 0 1");
+	write_to("/proc/self/setgroups", "deny");
+	write_to("/proc/self/gid_map", "0 0 1");
+	if (unshare(CLONE_NEWNS | CLONE_NEWNET) || mount("run", "/run", "tmpfs", 0, NULL))
+		wlt_skip("in a user namespace: %s", strerror(errno));
+	write_to("/proc/sys/user/max_net_namespaces", "12");
+	before = wlt_snapshot();
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		struct workload_opts o = wlt_options(all[i], NULL);
+		struct frt_level l = { .id = 1 };
+		struct workload *w = wlt_open(&o);
+		int rc;
+
+		rc = workload__preflight(w, 1000, err, sizeof(err));
+		if (rc != -ENOSPC)
+			FAIL("preflight: %d %s", rc, err);
+		one_line(err, WORDS("1000 routers", "12 namespaces", "user.max_net_namespaces"));
+		rc = workload__create(w, &l, 0, 30);
+		if (rc >= 0)
+			FAIL("%s: 30 namespaces where 12 are allowed", workload__mode_name(all[i]));
+		one_line(workload__error(w), WORDS("No space", "bar-"));
+		if (all[i] != FRT_WORK_SCRIPT)
+			one_line(workload__error(w), WORDS("user.max_net_namespaces = 12"));
+		CHECK(!workload__close(w));
+		wlt_same(before, "after the limit was hit");
+	}
+}
+
 const struct wlt_test tests_bad[] = { { "fails", fails, 180, false },
 				      { "killed", killed, 180, false },
 				      { "hangs", hangs, 180, false },
@@ -252,4 +299,5 @@ const struct wlt_test tests_bad[] = { { "fails", fails, 180, false },
 				      { "read_only", read_only, 180, false },
 				      { "no_ledger", no_ledger, 180, false },
 				      { "full_disk", full_disk, 180, false },
+				      { "namespace_limit", namespace_limit, 180, false },
 				      { 0 } };
