@@ -61,6 +61,32 @@ need_tools() {
 	done
 }
 
+# own_cgroup: a control group of this test's own, where there is version 2, so that
+# the groups of its runs can be told from those of others.
+own_cgroup() {
+	local mount path
+	mount=$(awk '/ - cgroup2 / && $4 == "/" { print $5; exit }' /proc/self/mountinfo)
+	path=$(sed -n 's/^0:://p' /proc/self/cgroup)
+	cgroup_back=$mount${path%/}
+	cgroup=$cgroup_back/frtest-$$
+	if [ -n "$mount" ] && mkdir "$cgroup" 2>/dev/null; then
+		echo $$ >"$cgroup/cgroup.procs" && return
+		rmdir "$cgroup"
+	fi
+	cgroup=
+}
+
+# shellcheck disable=SC2317 # called by the trap
+clear_away() {
+	local m
+	cd /
+	while read -r m; do
+		umount -l "$m"
+	done < <(awk -v t="$T/" 'index($5, t) == 1 { print $5 }' /proc/self/mountinfo)
+	rm -rf --one-file-system "$T"
+	[ -z "$cgroup" ] || { echo $$ >"$cgroup_back/cgroup.procs" && rmdir "$cgroup"; }
+}
+
 # isolate "$@": the rest of the test in mount and network namespaces of its own,
 # with an empty /run, so that other runs on the machine see nothing of it and
 # it nothing of them. $T is an empty directory and the current one.
@@ -78,7 +104,8 @@ isolate() {
 	T=$(mktemp -d "${TMPDIR:-/tmp}/frtrace-test.XXXXXX") || exit 1
 	chmod 755 "$T"
 	cd "$T" || exit 1
-	trap 'cd /; rm -rf "$T"' EXIT
+	trap clear_away EXIT
+	own_cgroup
 }
 
 # held_progs: numbers of the BPF programs that a process holds.
@@ -86,20 +113,17 @@ held_progs() {
 	cat /proc/[0-9]*/fdinfo/* 2>/dev/null | sed -n 's/^prog_id:[[:space:]]*//p' | sort -u
 }
 
-# orphan_progs: BPF programs that live without a process: pinned, or forgotten.
+# orphan_progs FILE: BPF programs that came after the snapshot in FILE and live
+# without a process: pinned, or forgotten. (Every program has a higher number than
+# those before it.)
 orphan_progs() {
-	command -v bpftool >/dev/null || return 0
-	comm -23 <(bpftool -j prog show 2>/dev/null | jq -r '.[].id' | sort -u) <(held_progs)
+	local after
+	after=$(sed -n 's/^programs up to //p' "$1")
+	[ -n "$after" ] || return 0
+	comm -23 <(bpftool -j prog show 2>/dev/null |
+		jq -r --argjson after "$after" '.[].id | select(. > $after)' | sort -u) <(held_progs)
 }
 
-# empty_cgroups: control groups of frtrace's with nothing alive in them.
-empty_cgroups() {
-	local d
-	find /sys/fs/cgroup -maxdepth 4 -type d -name '*frtrace*' 2>/dev/null |
-		while read -r d; do
-			[ -n "$(cat "$d/cgroup.procs" 2>/dev/null)" ] || echo "cgroup $d"
-		done
-}
 
 # Everything that a run could leave behind, one object a line. The two
 # directories that ip and frtrace make in /run are none; what is in them is.
@@ -110,8 +134,8 @@ snapshot() {
 	       for (i = 7; $i != "-"; i++) { sub(/:.*/, "", $i); shared = shared " " $i }
 	       print "mount " $5 " " $(i + 1) shared }' /proc/self/mountinfo
 	find /sys/fs/bpf -mindepth 1 -printf 'pinned %p\n' 2>/dev/null
-	orphan_progs | sed 's/^/orphaned BPF program /'
-	empty_cgroups
+	echo "programs up to $(bpftool -j prog show 2>/dev/null | jq '[.[].id] | max // 0')"
+	[ -z "${cgroup:-}" ] || find "$cgroup" -mindepth 1 -type d -printf 'cgroup %p\n'
 	sessions
 }
 
@@ -122,15 +146,21 @@ sessions() {
 }
 
 # left_since FILE: what is there now and was not when FILE was written, or the
-# reverse. Some things (programs, dying processes) take a moment to go.
+# reverse. Some things (programs, dying processes) take a moment to go, and others
+# on the machine have programs that come and go: what stays all the time is left.
 left_since() {
-	local i diff=
+	local i diff progs='' now
 	for ((i = 0; i < 50; i++)); do
 		# not by the status: with pipefail that is diff's, 1 when they differ
-		diff=$(diff <(sort "$1") <(snapshot | sort) | grep '^[<>]')
-		[ -n "$diff" ] || return 0
+		diff=$(diff <(grep -v '^programs ' "$1" | sort) <(snapshot | grep -v '^programs ' | sort) |
+			grep '^[<>]')
+		now=$(orphan_progs "$1")
+		[ "$i" -eq 0 ] || now=$(comm -12 <(echo "$progs") <(echo "$now"))
+		progs=$now
+		[ -n "$diff$progs" ] || return 0
 		sleep 0.2
 	done
+	[ -z "$progs" ] || diff+=$'\n'"> BPF programs without a process: ${progs//$'\n'/ }"
 	printf 'since the snapshot (< gone, > left behind):\n%s\n' "$diff"
 	return 1
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# timeout: 150
+# timeout: 300
 # Bad input and bad surroundings: the exit status of its kind, one line that
 # names the object, the reason and what to do, nothing left behind and nothing
 # of anyone else's touched.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# timeout: 240
+# timeout: 400
 # Killed or interrupted at random moments: after kill -9 `frtrace clean` leaves
 # the system as it was and somebody else's things untouched; after SIGINT it is
 # clean at once, the record can be read and the exit status is 130.

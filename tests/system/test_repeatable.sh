@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# timeout: 90
+# timeout: 150
 # Two records of the same work say the same: the 99.9 % interval of each step's
 # difference contains 0, or the difference is below 5 %. One retry, said so.
 # shellcheck disable=SC2016 # the dollars are jq's

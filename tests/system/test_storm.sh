@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# timeout: 90
+# timeout: 150
 # A restart storm: others turn forwarding on and off in namespaces of their own
 # and hold the RTNL while they do, so the write of `sysctl -w` is restarted over
 # and over. It stays one call, and its restarts are counted.

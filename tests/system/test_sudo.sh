@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# timeout: 90
+# timeout: 150
 # The real sudo in front of every command, with use_pty on a terminal: three
 # tasks joined by poll. Time spent in the command lands in the step.
 # shellcheck disable=SC2016 # the dollars are jq's

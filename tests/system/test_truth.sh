@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# timeout: 240
+# timeout: 400
 # Ground truth: programs that stand in for ip spend a known time in a known way
 # and write down how much it was; the report must put it into that step, that
 # kind and that action.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# timeout: 120
+# timeout: 200
 # Two runs at once, and `frtrace clean` beside a live one: neither touches what
 # is the other's.
 # shellcheck source=tests/system/lib.sh
