@@ -240,7 +240,8 @@ static const char *holder_text(struct analysis *an, struct stacks *stacks, uint3
 	if (!s || !s->n)
 		return NULL;
 	for (size_t i = s->n; i-- > 0 && shown < HOLDER_FRAMES && len < sizeof(text);) {
-		if (!shown && (waits__unlocks(&s->frames[i], 1) || waits__wakes(s->frames[i])))
+		if (waits__is_probe(s->frames[i]) ||
+		    (!shown && (waits__unlocks(&s->frames[i], 1) || waits__wakes(s->frames[i]))))
 			continue;
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", shown ? " < " : "",
 					s->frames[i]);

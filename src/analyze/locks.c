@@ -222,9 +222,13 @@ static const char *work_in(const struct locks *l, uint32_t node)
 {
 	const struct stack *s = node ? stacks__get(l->stacks, node) : NULL;
 
-	for (size_t i = 0; s && i + 1 < s->n; i++)
-		if (strcmp(s->frames[i], "process_one_work") == 0)
-			return s->frames[i + 1];
+	size_t i = 0;
+
+	while (s && i < s->n && strcmp(s->frames[i], "process_one_work") != 0)
+		i++;
+	for (i++; s && i < s->n; i++)
+		if (!waits__is_probe(s->frames[i]))
+			return s->frames[i];
 	return NULL;
 }
 

@@ -422,8 +422,7 @@ static enum primitive primitive_of(const char *frame)
 	return NO_LOCK;
 }
 
-/* Of a probe that a function's return goes through. */
-static bool is_probe(const char *frame)
+bool waits__is_probe(const char *frame)
 {
 	return waits__fits("bpf_trampoline_*", frame) || waits__fits("bpf_prog_*", frame) ||
 	       waits__fits("arch_rethook_trampoline", frame) ||
@@ -433,7 +432,7 @@ static bool is_probe(const char *frame)
 /* Frames without the scheduler's at the leaf. */
 static size_t below_scheduler(const char *const *frames, size_t n)
 {
-	while (n && (waits__is_scheduler(frames[n - 1]) || is_probe(frames[n - 1])))
+	while (n && (waits__is_scheduler(frames[n - 1]) || waits__is_probe(frames[n - 1])))
 		n--;
 	return n;
 }
@@ -450,7 +449,7 @@ static size_t find_taker(const char *const *frames, size_t n, enum primitive *ki
 
 		if (k != NO_LOCK)
 			*kind = k;
-		else if (*kind == NO_LOCK || !is_probe(frames[i - 1]))
+		else if (*kind == NO_LOCK || !waits__is_probe(frames[i - 1]))
 			break;
 	}
 	if (*kind == NO_LOCK)
@@ -573,14 +572,14 @@ const char *waits__where(const char *const *frames, size_t nframes, char *buf)
 	at = find_taker(frames, nframes, &kind);
 	if (at)
 		n = at;
-	while (n > 1 &&
-	       (in_list(sleepers, ARRAY_SIZE(sleepers), frames[n - 1]) || is_probe(frames[n - 1])))
+	while (n > 1 && (in_list(sleepers, ARRAY_SIZE(sleepers), frames[n - 1]) ||
+			 waits__is_probe(frames[n - 1])))
 		n--;
 	if (!n)
 		return NULL;
 	if (!is_grace_period(frames[n - 1]))
 		return frames[n - 1];
-	while (n > 1 && (is_grace_period(frames[n - 1]) || is_probe(frames[n - 1]))) {
+	while (n > 1 && (is_grace_period(frames[n - 1]) || waits__is_probe(frames[n - 1]))) {
 		net = net || waits__fits("synchronize_net", frames[n - 1]);
 		n--;
 	}

@@ -54,6 +54,9 @@ const char *waits__waking(const char *const *frames, size_t nframes);
 /* A frame that wakes somebody: the way from an unlock to a tracepoint. */
 bool waits__wakes(const char *frame);
 
+/* A frame of a probe, which a function's return goes through. */
+bool waits__is_probe(const char *frame);
+
 /* A frame of the scheduler itself, which says nothing about the wait. */
 bool waits__is_scheduler(const char *frame);
 

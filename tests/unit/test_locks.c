@@ -100,10 +100,10 @@ static uint32_t stack_of(struct fixture *f, const char *const *root_first, size_
 
 static uint32_t unlock_stack(struct fixture *f)
 {
-	static const char *const v[] = { "worker_thread", "process_one_work", "cleanup_net",
-					 "mutex_unlock", "wake_up_q" };
+	static const char *const v[] = { "worker_thread", "process_one_work", "bpf_trampoline_64",
+					 "cleanup_net",	  "mutex_unlock",     "wake_up_q" };
 
-	return stack_of(f, v, 5);
+	return stack_of(f, v, 6);
 }
 
 static struct frt_off *slept(struct fixture *f, uint32_t task, uint64_t out, uint64_t waking)
