@@ -41,7 +41,11 @@ static int batch__open(struct maker *m)
 	b->in = b->err = -1;
 	m->priv = b;
 	if (pipe2(in, O_CLOEXEC) || pipe2(err, O_CLOEXEC)) {
-		rc = wl__fail(m->w, -errno, "pipe: %s", strerror(errno));
+		char hint[256];
+
+		rc = -errno;
+		wl__fail(m->w, rc, "pipe: %s%s", strerror(-rc),
+			 limit__hint(hint, sizeof(hint), "pipe", rc));
 		goto out;
 	}
 	for (unsigned i = 0; i < t->nprefix; i++)
@@ -53,7 +57,7 @@ static int batch__open(struct maker *m)
 	argv[n] = NULL;
 	if (m->cell)
 		*m->cell = 0; /* it serves all steps, so it is of none */
-	rc = script__spawn(m->w, t->nprefix ? t->prefix_path : t->ip_path, argv, in[0], m->null,
+	rc = script__spawn(m->w, t->nprefix ? t->prefix_path : t->ip_path, argv, in[0], m->w->null,
 			   err[1], &exec_errno);
 	if (rc < 0) {
 		wl__fail(m->w, rc, "%s: cannot start a process: %s", t->ip_path, strerror(-rc));

@@ -75,7 +75,8 @@ struct workload {
 	struct tools tools;
 	struct ledger ledger;
 	int firstns, firstmnt; /* our namespaces */
-	int inet;	       /* datagram socket in the first namespace, for interface ioctls */
+	int null;
+	int inet; /* datagram socket in the first namespace, for interface ioctls */
 	atomic_bool stop;
 	bool run_dir_shared;  /* by us, once */
 	atomic_bool removing; /* stop is ignored */
@@ -115,8 +116,7 @@ struct maker {
 	bool measured; /* its steps have instances; a fill's have none */
 	bool begun;    /* creator_begin was called */
 	int out_w;     /* write end of slot.out_fd */
-	int null;
-	bool left; /* not in the first namespace at the moment */
+	bool left;     /* not in the first namespace at the moment */
 	struct slot slot;
 	struct netlink *nl; /* in the first namespace */
 	void *priv;	    /* of the mode */

@@ -35,9 +35,13 @@ static int lean__open(struct maker *m)
 	p->nsfd = -1;
 	m->priv = p;
 	rc = netlink__open(&m->nl);
-	if (rc)
-		return wl__fail(m->w, rc, "netlink socket: %s", strerror(-rc));
-	return 0;
+	if (rc) {
+		char hint[256];
+
+		wl__fail(m->w, rc, "netlink socket: %s%s", strerror(-rc),
+			 limit__hint(hint, sizeof(hint), "netlink socket", rc));
+	}
+	return rc;
 }
 
 static void lean__close(struct maker *m)

@@ -31,6 +31,14 @@ const char *workload__mode_note(enum frt_workmode mode)
 	return (unsigned)mode < FRT_WORKMODES ? modes[mode]->note : NULL;
 }
 
+static int cannot(struct workload *w, int rc, const char *what)
+{
+	char hint[256];
+
+	return wl__fail(w, rc, "%s: %s%s", what, strerror(-rc),
+			limit__hint(hint, sizeof(hint), what, rc));
+}
+
 int maker__open(struct maker *m, struct workload *w, unsigned stream, enum frt_workmode mode,
 		bool measured)
 {
@@ -49,11 +57,8 @@ int maker__open(struct maker *m, struct workload *w, unsigned stream, enum frt_w
 	sigemptyset(&set);
 	sigaddset(&set, SIGRTMAX - 1); /* the watchdog's, to end a wait */
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-	m->null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (m->null < 0)
-		return wl__fail(w, -errno, "/dev/null: %s", strerror(errno));
 	if (pipe2(p, O_CLOEXEC))
-		return wl__fail(w, -errno, "pipe: %s", strerror(errno));
+		return cannot(w, -errno, "pipe");
 	m->slot.out_fd = p[0];
 	m->out_w = p[1];
 	fcntl(p[0], F_SETFL, O_NONBLOCK);
@@ -80,8 +85,6 @@ void maker__close(struct maker *m)
 	watch__del(m->w, &m->slot);
 	if (m->left && setns(m->w->firstns, CLONE_NEWNET))
 		wl__fail(m->w, -errno, "setns to the first network namespace: %s", strerror(errno));
-	if (m->null >= 0)
-		close(m->null);
 	if (m->slot.out_fd >= 0)
 		close(m->slot.out_fd);
 	if (m->out_w >= 0)

@@ -3,6 +3,7 @@
 #include "workload/internal.h"
 #include "workload/procfs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -161,6 +163,37 @@ static bool ask_cgroup_tasks(struct workload *w, const struct need *n, uint64_t 
 	return found;
 }
 
+static unsigned count_files(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* A stream's own descriptors at most: its output pipe, and by mode sockets, a
+ * namespace, the pipes of a batch. */
+static bool ask_files(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
+{
+	static const unsigned own[FRT_WORKMODES] = { [FRT_WORK_SCRIPT] = 2,
+						     [FRT_WORK_EXACT] = 5,
+						     [FRT_WORK_LEAN] = 5,
+						     [FRT_WORK_BATCH] = 6,
+						     [FRT_WORK_FOREIGN] = 2 };
+	struct rlimit r;
+
+	(void)n;
+	*need = count_files() + own[w->o.mode] * w->o.streams + 16;
+	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur == RLIM_INFINITY)
+		return false;
+	*have = r.rlim_cur;
+	return true;
+}
+
 static bool ask_ifindex(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
 {
 	(void)w;
@@ -207,6 +240,8 @@ static const struct check checks[] = {
 	  " tasks", 1 },
 	{ "pids.max of the cgroup", "raise it, or use fewer streams", ask_cgroup_tasks, " tasks",
 	  1 },
+	{ "open files of this process (RLIMIT_NOFILE)",
+	  "use fewer streams, or raise it with ulimit -n", ask_files, " files", 1 },
 	{ "interface indexes", "ask for fewer routers", ask_ifindex, "", 1 },
 	{ "inodes of " WL_RUN_DIR, "ask for fewer routers, or remount it with more", ask_inodes,
 	  " inodes", 1 },

@@ -93,7 +93,7 @@ int script__run(struct maker *m, const char *path, const char *const *argv,
 		*m->cell = inst->instance;
 	inst->t0 = now_ns();
 	atomic_store_explicit(&slot->since, inst->t0, memory_order_release);
-	pid = script__spawn(m->w, path, argv, m->null, m->out_w, m->out_w, &exec_errno);
+	pid = script__spawn(m->w, path, argv, m->w->null, m->out_w, m->out_w, &exec_errno);
 	if (pid < 0) {
 		rc = pid;
 		inst->t1 = now_ns();

@@ -86,12 +86,15 @@ static int open_namespaces(struct workload *w, uint64_t *first_ino, char *err, s
 	w->inet = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (w->inet < 0 && errno == EAFNOSUPPORT)
 		w->inet = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	w->null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (w->firstns < 0 || w->firstmnt < 0)
 		return fail(err, errlen, -errno,
 			    "/proc/thread-self/ns: %s; is /proc mounted, and does the "
 			    "kernel have network namespaces?",
 			    strerror(errno));
+	if (w->null < 0)
+		return fail(err, errlen, -errno, "/dev/null: %s", strerror(errno));
 	if (w->inet < 0 || w->wake < 0)
 		return fail(err, errlen, -errno, "socket or eventfd: %s", strerror(errno));
 	if (fstat(w->firstns, &st))
@@ -119,6 +122,8 @@ static void release(struct workload *w)
 		close(w->firstmnt);
 	if (w->inet >= 0)
 		close(w->inet);
+	if (w->null >= 0)
+		close(w->null);
 	if (w->wake >= 0)
 		close(w->wake);
 	free(w->filled.v);
@@ -144,7 +149,7 @@ int workload__open(const struct workload_opts *o, struct workload **out, char *e
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return fail(err, errlen, -ENOMEM, "out of memory");
-	w->firstns = w->firstmnt = w->inet = w->wake = w->ledger.fd = -1;
+	w->firstns = w->firstmnt = w->inet = w->null = w->wake = w->ledger.fd = -1;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_mutex_init(&w->hooks, NULL);
 	pthread_mutex_init(&w->slots_lock, NULL);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static void script(const char *path, const char *text)
@@ -289,6 +290,35 @@ static void namespace_limit(void)
 	}
 }
 
+/* Too few descriptors for that many streams, in every mode: by name, and clean. */
+static void few_files(void)
+{
+	static const enum frt_workmode all[] = { FRT_WORK_SCRIPT, FRT_WORK_EXACT, FRT_WORK_LEAN,
+						 FRT_WORK_BATCH };
+	struct rlimit r = { 40, 40 };
+	char err[1024], *before = wlt_snapshot();
+
+	CHECK(!setrlimit(RLIMIT_NOFILE, &r));
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		struct workload_opts o = wlt_options(all[i], NULL);
+		struct frt_level l = { .id = 1 };
+		struct workload *w;
+		int rc;
+
+		o.streams = 30;
+		w = wlt_open(&o);
+		if (!workload__preflight(w, 60, err, sizeof(err)))
+			FAIL("preflight found nothing");
+		one_line(err, WORDS("40 files", "RLIMIT_NOFILE"));
+		rc = workload__create(w, &l, 0, 60);
+		if (rc != -EMFILE)
+			FAIL("%s: %d: %s", workload__mode_name(all[i]), rc, workload__error(w));
+		one_line(workload__error(w), WORDS("Too many open files", "RLIMIT_NOFILE"));
+		CHECK(!workload__close(w));
+		wlt_same(before, "without descriptors");
+	}
+}
+
 const struct wlt_test tests_bad[] = { { "fails", fails, 180, false },
 				      { "killed", killed, 180, false },
 				      { "hangs", hangs, 180, false },
@@ -299,5 +329,6 @@ const struct wlt_test tests_bad[] = { { "fails", fails, 180, false },
 				      { "read_only", read_only, 180, false },
 				      { "no_ledger", no_ledger, 180, false },
 				      { "full_disk", full_disk, 180, false },
+				      { "few_files", few_files, 180, false },
 				      { "namespace_limit", namespace_limit, 180, false },
 				      { 0 } };
