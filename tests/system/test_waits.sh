@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# timeout: 240
+# timeout: 360
 # Ground truth of waiting: programs that hold a lock of the kernel by one long
 # operation write down when; the report must find the waiting in its class and
 # name the holder. Others burn CPU in answer to links, or let namespaces die.
@@ -28,7 +28,7 @@ stop_helper() {
 	[ -z "$helper" ] || wait "$helper" 2>/dev/null
 	helper=
 }
-trap 'stop_helper; cd /; rm -rf "$T"' EXIT
+trap 'stop_helper; rmdir /sys/kernel/tracing/instances/frtrace-test 2>/dev/null; cd /; rm -rf "$T"' EXIT
 
 # run NAME ARGS…: one level; NAME.frt and NAME.json.
 run() {
@@ -193,4 +193,51 @@ deleted() {
 	}
 }
 check "40 deletions are 40 parts of cleanup_net" deleted
+
+# The same runs of cleanup_net as ftrace tells of, each as long.
+as_ftrace_says() {
+	local t=/sys/kernel/tracing/instances/frtrace-test bad event
+	mkdir "$t" && echo mono >"$t/trace_clock" && echo 8192 >"$t/buffer_size_kb" || return 1
+	for event in execute_start execute_end; do
+		echo 1 >"$t/events/workqueue/workqueue_$event/enable" || return 1
+	done
+	bad=$(run ftrace --routers 200)
+	for event in execute_start execute_end; do
+		echo 0 >"$t/events/workqueue/workqueue_$event/enable"
+	done
+	# "kworker/u4:1-77 [001] ..... 12.345678: workqueue_execute_start: …: function cleanup_net"
+	awk '/function cleanup_net/ {
+		match($0, /-[0-9]+ +\[/); pid = substr($0, RSTART, RLENGTH)
+		match($0, /[0-9]+\.[0-9]+:/); ts = substr($0, RSTART, RLENGTH - 1)
+		if (/execute_start/) began[pid] = ts
+		else if (pid in began) { print began[pid], ts; delete began[pid] }
+	}' "$t/trace" >ftrace.runs
+	rmdir "$t"
+	[ -z "$bad" ] || {
+		echo "$bad"
+		return 1
+	}
+	zcat ftrace.frt 2>/dev/null | query -rn '[inputs] as $l | $l[0] as $h | $h.fields.defer as $f |
+		[$l[] | .defer? // empty | arrays | select(.[$f | index("function")] == "cleanup_net") |
+			[.[$f | index("t_start")], .[$f | index("t_end")]]] | unique[] |
+		"\((.[0] + $h.clock.mono) / 1e9) \((.[1] + $h.clock.mono) / 1e9)"' >frtrace.runs
+	awk 'NR == FNR { began[n++] = $1; took[n - 1] = $2 - $1; next }
+		{
+			found = -1
+			for (i = 0; i < n; i++)
+				if ($1 - began[i] < 0.001 && began[i] - $1 < 0.001) found = i
+			if (found < 0) { print "no such run: " $0; bad = 1; next }
+			runs++; ours += $2 - $1; theirs += took[found]
+		}
+		END {
+			printf "%d runs, %.6f s, by ftrace %.6f s\n", runs, ours, theirs
+			exit bad || !runs || ours - theirs > 0.01 * theirs || theirs - ours > 0.01 * theirs
+		}' ftrace.runs frtrace.runs
+}
+[ -d /sys/kernel/tracing/instances ] || mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null
+if [ -d /sys/kernel/tracing/events/workqueue ] && [ -d /sys/kernel/tracing/instances ]; then
+	check "200 deletions: cleanup_net runs as ftrace says" as_ftrace_says
+else
+	skip "200 deletions: cleanup_net runs as ftrace says" "this kernel has no ftrace"
+fi
 finish
