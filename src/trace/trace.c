@@ -50,8 +50,15 @@ static int on_event(void *ctx, void *data, size_t size)
 {
 	struct trace *t = ctx;
 
-	if (!t->sink_err)
-		t->sink_err = event__put(t->stacks, &t->fn, &t->opts.sink, data, size);
+	int err;
+
+	if (t->sink_err)
+		return 0;
+	err = event__put(t->stacks, &t->fn, &t->opts.sink, data, size);
+	if (err == -EBADMSG)
+		t->garbled++; /* one event is lost, not the run */
+	else
+		t->sink_err = err;
 	return 0;
 }
 
@@ -458,7 +465,8 @@ int trace__loss(struct trace *t, struct frt_loss *out)
 		for (int k = 0; k < FRT_LOSS_KINDS + 3; k++)
 			d[k] = now[k] - t->last[k];
 		memcpy(t->last, now, sizeof(now));
-		out->events = d[FRT_LOSS_EVENTS];
+		out->events = d[FRT_LOSS_EVENTS] + t->garbled;
+		t->garbled = 0;
 		out->maps_full = d[FRT_LOSS_MAPS];
 		out->samples = d[FRT_LOSS_SAMPLES];
 		out->unpaired = d[FRT_LOSS_UNPAIRED];
