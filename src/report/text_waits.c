@@ -254,8 +254,8 @@ static void put_backlog(struct text *t)
 		text__paragraph(
 			t, 0,
 			text__printf(t,
-				     "Namespaces dead but not yet gone when creating ended: "
-				     "%s.",
+				     "Namespaces more than were made when creating ended (dead "
+				     "and not yet gone, or others' new ones): %s.",
 				     list));
 }
 

@@ -314,6 +314,10 @@ static void environment(void **state)
 	has(said(&w.t, "memory is the first limit", 1), "10000 routers take");
 	w.t.level.v[0].existing_end = 10 + 50;
 	trail__header(&w.t, "{}");
+	assert_null(said(&w.t, NULL, 0)); /* others may have made them */
+	*trail_add(&w.t, outside) = (struct frt_outside){ .level = 1,
+							  .comm = "cleanup_net",
+							  .cpu_ns = 1 };
 	has(said(&w.t, "die faster", 1), "50 were dead but not gone");
 	trail__drop(&w.t);
 }
