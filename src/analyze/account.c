@@ -386,6 +386,14 @@ static uint64_t on_cpu_between(const struct task *t, uint64_t t0, uint64_t t1)
 	return on;
 }
 
+/* A part may begin in the middle of a call: the beginning of that. */
+static uint64_t start_of_call_at(const struct task *t, uint64_t at)
+{
+	const struct frt_call *call = task__call_at(t, at);
+
+	return call ? call->t0 : at;
+}
+
 static void account_step(struct collect *c, const struct frt_stepinst *s)
 {
 	const struct task *creator = index__task(&c->ix, s->creator);
@@ -401,7 +409,7 @@ static void account_step(struct collect *c, const struct frt_stepinst *s)
 		const struct task *t = tasks[i];
 
 		if (s->part) {
-			count_calls(c, t, s->t0, s->t1);
+			count_calls(c, t, start_of_call_at(t, s->t0), s->t1);
 			continue;
 		}
 		count_calls(c, t, 0, UINT64_MAX);
@@ -412,8 +420,10 @@ static void account_step(struct collect *c, const struct frt_stepinst *s)
 		all[1] += task__cpu(t);
 	}
 	if (creator) {
-		if (!s->part || creator->instance != s->instance)
+		if (!s->part)
 			count_calls(c, creator, s->t0, s->t1);
+		else if (creator->instance != s->instance)
+			count_calls(c, creator, start_of_call_at(creator, s->t0), s->t1);
 		all[0] = s->part ? 0 : on_cpu_between(creator, s->t0, s->t1);
 	}
 	for (size_t i = 0; i < c->ix.nservers && !c->err; i++) {

@@ -266,6 +266,15 @@ static uint64_t end_of(const struct foreign *f, const struct member *c, size_t *
 	return call && call->t1 > o->in ? call->t1 : o->in;
 }
 
+/* It began when its parent asked for it: that call is sent, however short. */
+static uint64_t begin_of(const struct foreign *f, const struct member *c)
+{
+	const struct member *p = c->parent != NONE ? &f->m[c->parent] : NULL;
+	const struct frt_call *call = p ? task__call_at(p->t, birth_of(c)) : NULL;
+
+	return call ? call->t0 : c->from;
+}
+
 /* One command, and what its wrapper does around it. */
 static int add_command(struct foreign *f, size_t i)
 {
@@ -283,6 +292,8 @@ static int add_command(struct foreign *f, size_t i)
 	one.s.instance = m->instance;
 	one.s.part = m->wrapped;
 	one.s.status = m->t->dead ? m->t->dead->code : 0;
+	if (!m->wrapped)
+		one.s.t0 = begin_of(f, m);
 	if (one.s.t1 <= one.s.t0)
 		return 0; /* not seen to its end */
 	if (m->parent == NONE) {
@@ -316,7 +327,7 @@ static int add_command(struct foreign *f, size_t i)
 					  .creator = one.s.creator,
 					  .part = 1,
 					  .t0 = birth_of(w),
-					  .t1 = birth_of(m) };
+					  .t1 = m->wrapped ? birth_of(m) : one.s.t0 };
 	around.loop = one.loop;
 	around.by = one.by;
 	if (around.s.t1 > around.s.t0)

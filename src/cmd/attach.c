@@ -344,6 +344,8 @@ int cmd_attach(int argc, char **argv)
 				    "-o FILE",
 				    strerror(-rc));
 	status = follow__finish(&f, status);
+	if (f.missing)
+		status = cli__worse(status, CLI_UNABLE);
 out:
 	for (size_t i = 0; t && i < t->n; i++)
 		if (t->fd[i] >= 0)

@@ -258,6 +258,10 @@ int follow__finish(struct follow *f, int status)
 	if (rc)
 		status = cli__worse(status,
 				    cli__error(CLI_FAILED, "the report: %s", strerror(-rc)));
+	f->missing = f->o->nprobes ? trace__probes_missing(f->s.trace) : 0;
+	if (f->missing)
+		cli__note("%u function%s asked for by name could not be attached (see the report)",
+			  f->missing, f->missing == 1 ? "" : "s");
 	if (!status && f->o->strict && data_lost(&f->s.lost))
 		status = cli__error(CLI_LOST, "data was lost (see the report); --strict");
 	if (record__path(f->s.rec) && !f->o->quiet)

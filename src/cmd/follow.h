@@ -45,7 +45,8 @@ struct follow {
 	struct rules *rules; /* for what is kept of arguments */
 	FILE *out;	     /* of the report */
 	struct frt_level period;
-	uint64_t steal, shown, seen_execs;
+	uint64_t steal;
+	uint32_t missing; /* functions asked for by name, not attached; after the end */
 	bool opened;
 	char err[512];
 };

@@ -38,7 +38,7 @@ def part_rules:
 
 # The row of the router is its steps and the creator's time between them.
 def router_rule:
-	([.steps[] | select(.step | IN("add", "exec", "sysctl", "veth")) | .wall_ns.mean] | add) as $steps
+	([.steps[] | select(.creation) | .wall_ns.mean] | add) as $steps
 	| (.steps[] | select(.step == "router") | .wall_ns.mean) as $router
 	| select(($steps + .gap_ns.mean - $router | abs) > 5)
 	| "router \($router) is not steps \($steps) + gap \(.gap_ns.mean)";

@@ -61,6 +61,17 @@ sum() {
 	awk '{ s += $1 } END { printf "%.0f\n", s }' "$1"
 }
 
+# adds_up FILE: what every traced report keeps. Short calls of the loop's own task are
+# only summed up, and nobody knows how many of them fell into a step.
+adds_up() {
+	local out
+	out=$(sums_hold "$1" | grep -v 'other calls: n 0$')
+	[ -z "$out" ] || {
+		echo "$out"
+		return 1
+	}
+}
+
 clear_netns() {
 	ip -all netns del 2>/dev/null
 }
@@ -80,12 +91,23 @@ measures() {
 
 check "a shell script of 2014" measures script "add=15 exec=15 sysctl=15 veth=30" \
 	"$L/script.sh" 15
+check "its rows add up to their walls" adds_up script.json
 clear_netns
 
 if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
 	check "the same with sudo" measures sudo "add=8 exec=8 sysctl=8 veth=16 wrapper=40" \
 		"$L/script.sh" 8 sudo -n
+	check "its rows add up" adds_up sudo.json
 	clear_netns
+	# sudo makes a terminal of its own then, and is three tasks (use_pty)
+	if command -v script >/dev/null; then
+		script -qec "'$FRTRACE' run --json --quiet -o none --report pty.json -- \
+			$L/script.sh 8 sudo -n >pty.out 2>pty.err" /dev/null </dev/null >/dev/null
+		check "and on a terminal" is pty "add=8 exec=8 sysctl=8 veth=16 wrapper=40" \
+			"$(cat pty.out)"
+		check "its rows add up too" adds_up pty.json
+		clear_netns
+	fi
 else
 	skip "the same with sudo" "sudo asks for a password or is not here"
 fi
@@ -112,6 +134,7 @@ check "system calls from C" measures direct "add=20 enter=40 exec=20 sysctl=20 v
 	"$B/direct" 20
 clear_netns
 
+check "rows of calls add up to their walls" adds_up direct.json
 check "the same from four threads" measures threads \
 	"add=20 enter=40 exec=20 sysctl=20 veth=40" "$B/direct" 5 4
 clear_netns
