@@ -102,7 +102,7 @@ for top_group in /sys/fs/cgroup/unified /sys/fs/cgroup; do
 	mkdir "$top_group/frt-test-$$" 2>/dev/null && group=$top_group/frt-test-$$ && break
 done
 if [ -n "$group" ]; then
-	trap 'rmdir "$group" 2>/dev/null; cd /; rm -rf "$T"' EXIT
+	trap 'rmdir "$group" 2>/dev/null; clear_away' EXIT
 	attach group --cgroup "$group" --for 4
 	settle
 	sh -c "echo \$\$ >$group/cgroup.procs

@@ -215,7 +215,7 @@ echo 'not a program' >noexec
 check "not executable" status_is 126 ./noexec
 check "the default report goes to stderr" sh -c \
 	"'$FRTRACE' run -o none -- true 2>&1 >/dev/null | grep -q FINDING"
-"$FRTRACE" run --quiet -o none --report term.json --json -- sh -c 'trap "exit 9" TERM; sleep 20 & wait' \
+"$FRTRACE" run --quiet -o none --report term.json --json -- sh -c 'trap "kill \$!; exit 9" TERM; sleep 20 & wait' \
 	>/dev/null 2>&1 &
 pid=$!
 sleep 1.5
