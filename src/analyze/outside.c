@@ -79,7 +79,7 @@ int outside__fill(struct analysis *an)
 	/* the levels it was taken at, routers to warm up included: it was on for them too */
 	for (size_t i = 0; i < an->nlevels; i++)
 		for (size_t k = 0; k < t->outside.n; k++)
-			if (t->outside.v[k].level == an->level[i].l->id) {
+			if (!t->outside.v[k].level || t->outside.v[k].level == an->level[i].l->id) {
 				routers += an->level[i].l->routers + an->level[i].l->warmup;
 				break;
 			}

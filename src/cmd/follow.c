@@ -169,6 +169,9 @@ int follow__open(struct follow *f, const struct follow_opts *o, const char *mode
 		return status;
 	trace__count_netns(f->s.trace, &f->period.existing_end);
 	begin_period(f);
+	/* over the whole time: there is no telling when it is quiet */
+	if (trace__outside_begin(f->s.trace, false))
+		return cli__error(CLI_FAILED, "no memory");
 	if (o->freq)
 		trace__sampling(f->s.trace, true);
 	return 0;
@@ -240,6 +243,13 @@ int follow__finish(struct follow *f, int status)
 	if (f->o->live)
 		live__end();
 	trace__sampling(f->s.trace, false);
+	rc = trace__outside_end(f->s.trace);
+	pthread_mutex_lock(&f->s.lock);
+	if (!rc)
+		rc = trace__outside_put(f->s.trace, 0);
+	if (rc && !f->s.put_error)
+		f->s.put_error = rc;
+	pthread_mutex_unlock(&f->s.lock);
 	rc = end_period(f);
 	end = json_pack("{s:i, s:I}", "status", status, "map_bytes",
 			(json_int_t)trace__map_bytes(f->s.trace));

@@ -184,7 +184,7 @@ static void outside(void **state)
 	uses(&t, 1, "udevd", 900, 150)->woken_by = "uevent, by ip";
 	uses(&t, 1, "idle", 100, 100);
 	uses(&t, 1, "frtrace", 5000, 0)->own = 1;
-	uses(&t, 1, "new", 30, 0)->base_over_ns = 0;
+	uses(&t, 0, "new", 30, 0)->base_over_ns = 0; /* over all levels */
 	p = profile_of(&t);
 	assert_int_equal(p->noutside, 4);
 	assert_string_equal(p->outside[0].task, "udevd");
