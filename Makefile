@@ -164,7 +164,7 @@ $(addprefix fuzz-,$(FUZZ)): fuzz-%: $(B)/fuzz/%
 
 .PHONY: unit stimuli check clean install
 unit: $(UNIT)
-stimuli: $(STIM)
+stimuli: $(STIM) $(LOOPS)
 check: unit
 	$(Q)tests/unit/run $(UNIT)
 clean:

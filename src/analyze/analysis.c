@@ -15,7 +15,7 @@ const struct row_def analysis__rows[ROWS] = {
 	[FRT_STEP_VETH] = { "veth", true, false },
 	[FRT_STEP_DELETE] = { "delete", false, false },
 	[FRT_STEP_CONTROL] = { "true", false, true },
-	[ROW_FOREIGN ... ROW_GAP - 1] = { "create", true, false },
+	[ROW_FOREIGN... ROW_GAP - 1] = { "create", true, false },
 	[ROW_GAP] = { "gap", false, false },
 	[ROW_ROUTER] = { "router", false, false },
 };
@@ -178,8 +178,7 @@ static int name_rows(struct analysis *an)
 		an->row_name[row] = analysis__rows[row].name;
 	json_array_foreach(names, i, name) if (json_is_string(name) && i < ROWS_NAMED)
 	{
-		an->row_name[ROW_FOREIGN + i] =
-			arena__strdup(an->arena, json_string_value(name));
+		an->row_name[ROW_FOREIGN + i] = arena__strdup(an->arena, json_string_value(name));
 		if (!an->row_name[ROW_FOREIGN + i])
 			return -ENOMEM;
 	}

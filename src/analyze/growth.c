@@ -379,7 +379,8 @@ static int take_action(struct partition *p, size_t from, size_t to)
 		estimate_part(p, &x);
 		for (size_t g = 0; g < groups; g++)
 			all[g] = count_samples(&p->an->group[g], x.row, x.action, NULL, &self);
-		if (c->kind == FRT_KIND_KERNEL && !probed && !c->where && all[groups - 1] >= MIN_SAMPLES)
+		if (c->kind == FRT_KIND_KERNEL && !probed && !c->where &&
+		    all[groups - 1] >= MIN_SAMPLES)
 			err = split_by_frames(p, c, &x, all);
 		else if (is_row(p, &x))
 			err = keep(p, &x);

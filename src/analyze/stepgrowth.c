@@ -127,13 +127,11 @@ static int fill_drift(struct analysis *an)
 		if (!n)
 			continue;
 		d = stats__difference(e[0], e[1], 0.99);
-		an->p->drift[an->p->ndrift++] = (struct frt_drift){
-			.step = an->row_name[row],
-			.delta_ns = d.at,
-			.lo = d.lo,
-			.hi = d.hi,
-			.real = d.lo > 0 || d.hi < 0
-		};
+		an->p->drift[an->p->ndrift++] = (struct frt_drift){ .step = an->row_name[row],
+								    .delta_ns = d.at,
+								    .lo = d.lo,
+								    .hi = d.hi,
+								    .real = d.lo > 0 || d.hi < 0 };
 	}
 	return 0;
 }

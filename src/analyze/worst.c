@@ -41,8 +41,7 @@ static const char *explain_by_step(struct analysis *an, const struct level *lv, 
 	if (at < 0)
 		return arena__printf(an->arena, "no more than the others%s", stolen(lv, i));
 	return arena__printf(an->arena, "%s took %.2f ms, %.2f more than the mean%s",
-			     an->row_name[at], lv->wall[at][i] / 1e6, most / 1e6,
-			     stolen(lv, i));
+			     an->row_name[at], lv->wall[at][i] / 1e6, most / 1e6, stolen(lv, i));
 }
 
 /* The action and kind of time that is furthest above its mean. */

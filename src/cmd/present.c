@@ -25,8 +25,8 @@ static int put_json(FILE *out, struct json_t *j)
 {
 	int rc = j ? 0 : -ENOMEM;
 
-	if (j && (json_dumpf(j, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ||
-		  putc('\n', out) == EOF))
+	if (j &&
+	    (json_dumpf(j, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) || putc('\n', out) == EOF))
 		rc = -errno;
 	json_decref(j);
 	if (!rc && (fflush(out) || ferror(out)))

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # frtrace attach: loops that run already, by process, by name, by control group.
 # timeout: 300
+# shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 isolate "$@"
 need_tools python3 timeout
@@ -139,7 +140,7 @@ check "nothing is left" left_since before
 # What others pay: a system call of a process that is not followed, against two
 # programs that do nothing at all. The best of three, for the machine's noise.
 cost() {
-	for i in 1 2 3; do "$BUILD/loops/getppid"; done | sort -n | head -n 1
+	for _ in 1 2 3; do "$BUILD/loops/getppid"; done | sort -n | head -n 1
 }
 if [ -x "$BUILD/loops/empty" ]; then
 	ahead

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # frtrace run: loops of many kinds, each with a known number of routers.
 # timeout: 300
+# shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 isolate "$@"
 need_tools date cut

@@ -278,7 +278,8 @@ int main(void)
 		cmocka_unit_test(test_user_rules),
 		cmocka_unit_test(test_stars),
 		cmocka_unit_test(test_bad_rules),
-		cmocka_unit_test(test_strange_arguments), cmocka_unit_test(test_mask),
+		cmocka_unit_test(test_strange_arguments),
+		cmocka_unit_test(test_mask),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
