@@ -418,7 +418,7 @@ static const struct {
 static int number_names(struct foreign *f)
 {
 	json_t *names = json_array();
-	uint32_t number[NAMES_MAX], n = 0;
+	uint32_t number[NAMES_MAX] = { 0 }, n = 0;
 
 	for (size_t i = 0; i < f->nnames; i++) {
 		bool used = false;
