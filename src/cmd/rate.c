@@ -4,12 +4,12 @@
 
 #include "cmd/cli.h"
 #include "cmd/present.h"
+#include "cmd/replace.h"
 #include "env/environment.h"
 #include "report/rate.h"
 #include "util/util.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,29 +160,23 @@ static int measure_all(struct rate_run *r)
 	return status;
 }
 
-/* The table under a temporary name first: what stands at FILE is always whole. */
 static int write_csv(const struct rate_opts *o, const struct frt_trail *t)
 {
-	char tmp[4096];
+	struct replace out;
 	struct rate *rate;
-	int uid, gid, rc;
-	FILE *f;
+	int rc;
 
 	rc = analyze__rate(t, NULL, NULL, 0, &rate);
 	if (rc)
 		return rc == -ENODATA ? 0 : rc; /* nothing was measured: no table */
-	snprintf(tmp, sizeof(tmp), "%s.%ld", o->csv, (long)getpid());
-	f = fopen(tmp, "wxe");
-	rc = f ? report__rate_csv(f, rate) : -errno;
-	cli__owner(&uid, &gid);
-	if (f && !rc && uid >= 0 && fchown(fileno(f), (uid_t)uid, (gid_t)gid))
-		rc = -errno;
-	if (f && fclose(f) && !rc)
-		rc = -errno;
-	if (!rc && rename(tmp, o->csv))
-		rc = -errno;
-	if (f && rc)
-		unlink(tmp);
+	rc = replace__open(&out, o->csv);
+	if (!rc) {
+		rc = report__rate_csv(out.out, rate);
+		if (rc)
+			replace__abort(&out);
+		else
+			rc = replace__commit(&out);
+	}
 	rate__free(rate);
 	return rc;
 }
