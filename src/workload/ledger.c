@@ -217,6 +217,8 @@ int ledger__write(struct ledger *l, const char *fmt, ...)
 	va_end(ap);
 	if (len < 0 || (size_t)len >= sizeof(buf) - 1)
 		return -E2BIG;
+	if (memchr(buf, '\n', (size_t)len)) /* would be two lines */
+		return -EINVAL;
 	buf[len++] = '\n';
 	do
 		n = write(l->fd, buf, (size_t)len);

@@ -74,6 +74,12 @@ static int copy_options(struct workload *w, const struct workload_opts *o, char 
 		w->o.mode = FRT_WORK_FOREIGN;
 	else if (w->o.mode == FRT_WORK_FOREIGN)
 		return fail(err, errlen, -EINVAL, "a foreign loop needs --create CMD");
+	/* `frtrace clean` must be able to read it back whole: half a command may do harm */
+	if (o->destroy && (strchr(o->destroy, '\n') || strlen(o->destroy) >= LEDGER_TEXT_MAX))
+		return fail(err, errlen, -EINVAL,
+			    "--destroy: more than one line, or %d bytes or more, which the ledger "
+			    "cannot hold; put it into a script",
+			    LEDGER_TEXT_MAX);
 	return 0;
 }
 

@@ -108,6 +108,7 @@ static void lines_that_are_written(void **state)
 	assert_int_equal(ledger__have(&l, NAME, 4, 4026532226ull, index), 0);
 	assert_int_equal(ledger__gone(&l, NAME), 0);
 	assert_int_equal(ledger__write(&l, "destroy rm -rf \"{i}\"; echo {uuid}"), 0);
+	assert_int_equal(ledger__write(&l, "destroy a\nb"), -EINVAL); /* nothing is written */
 	close(fd[1]);
 	n = read(fd[0], text, sizeof(text) - 1);
 	close(fd[0]);
