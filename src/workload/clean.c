@@ -236,6 +236,11 @@ static void remove_links(struct clean *c, struct netlink *nl, const struct entry
 			usleep(5000);
 		if (rc)
 			*last = now_ns();
+		if (rc && rc != -ENODEV) {
+			told(c, false, "link %s: cannot be looked up: %s", n.link[k],
+			     strerror(-rc));
+			c->err = rc;
+		}
 		if (rc || (c->dry && !ns_gone))
 			continue;
 		if (strcmp(l.kind, "veth") || (e->ifindex[k] && e->ifindex[k] != l.ifindex) ||
@@ -273,8 +278,12 @@ static void destroy_foreign(struct clean *c, struct dead_run *r, struct entry *e
 		     e->name);
 		return;
 	}
-	if (template__expand(cmd, sizeof(cmd), r->destroy, e->id, e->name))
+	if (template__expand(cmd, sizeof(cmd), r->destroy, e->id, e->name)) {
+		told(c, false, "%s: its --destroy is longer than %zu bytes: remove it by hand",
+		     e->name, sizeof(cmd));
+		c->err = -E2BIG;
 		return;
+	}
 	printable(shown, sizeof(shown), cmd);
 	status = c->dry ? 0 : system(cmd);
 	if (status)
@@ -387,6 +396,8 @@ static int collect(struct dead_run **out, size_t *n)
 	if (lock < 0)
 		return lock;
 	d = opendir(WL_STATE_DIR);
+	if (!d)
+		rc = -errno;
 	while (d && !rc && (e = readdir(d))) {
 		size_t len = strlen(e->d_name);
 		struct dead_run *r;
@@ -442,6 +453,11 @@ int workload__clean(bool dry_run, void (*say)(void *ctx, const char *line), void
 	if (rc)
 		return rc;
 	rc = rundir__undo(dry_run);
+	if (rc < 0) {
+		told(&c, false, "the shared mount of %s cannot be undone: %s", WL_RUN_DIR,
+		     strerror(-rc));
+		c.err = c.err ? c.err : rc;
+	}
 	if (rc > 0)
 		told(&c, true, "the shared mount of %s%s", WL_RUN_DIR,
 		     dry_run ? "" : " (made by an earlier run) undone");
