@@ -4,8 +4,10 @@
 
 #include "util/util.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct subcommand {
 	const char *name;
@@ -37,10 +39,24 @@ static void print_usage(FILE *f)
 	      f);
 }
 
+/* What is opened next would be a standard stream that the caller has closed, and
+ * messages would go into the record. Of no use in the stream's own direction: that
+ * it is closed remains an error. */
+static int hold_streams(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return -1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 
+	if (hold_streams())
+		return CLI_FAILED;
 	if (name &&
 	    (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)) {
 		print_usage(stdout);
