@@ -7,8 +7,6 @@
 #include "account.h"
 #include "deferred.h"
 
-#define DROPS_POPPED 512 /* in one run; the rest is left for the next */
-
 /* CPU time of the task that runs here, up to now. The scheduler's sum lags until
  * the next tick: what it was when the task was picked, and since then. */
 static __always_inline u64 cpu_until(const struct frt_cpu *c, struct task_struct *t, u64 now)
@@ -18,10 +16,17 @@ static __always_inline u64 cpu_until(const struct frt_cpu *c, struct task_struct
 	return BPF_CORE_READ(t, se.sum_exec_runtime);
 }
 
-static __always_inline void drop(struct frt_cpu *c, u32 instance)
+static __always_inline void drop(u32 instance)
 {
-	if (bpf_map_push_elem(&drops, &instance, 0))
-		c->loss[FRT_LOSS_MAPS]++;
+	u32 zero = 0;
+	struct frt_batch *b;
+
+	if (!bpf_map_push_elem(&drops, &instance, 0))
+		return;
+	/* a storm: who it was is not told, that it was is */
+	b = bpf_map_lookup_elem(&batches, &zero);
+	if (b)
+		__sync_fetch_and_add(&b->untold, 1);
 }
 
 SEC("raw_tp/workqueue_queue_work")
@@ -52,7 +57,7 @@ int frt_work_queue(struct bpf_raw_tracepoint_args *ctx)
 		if (bpf_map_lookup_elem(&dropping, &tid))
 			bpf_map_delete_elem(&dropping, &tid);
 		else
-			drop(c, w.tag.instance);
+			drop(w.tag.instance);
 	} else if (!s) {
 		return 0;
 	}
@@ -70,7 +75,7 @@ static __always_inline void take_drops(void)
 
 	if (!b)
 		return;
-	for (int i = 0; i < DROPS_POPPED; i++) {
+	for (int i = 0; i < FRT_DROPS_QUEUE; i++) {
 		if (bpf_map_pop_elem(&drops, &instance))
 			break;
 		at = n++;
@@ -78,7 +83,8 @@ static __always_inline void take_drops(void)
 		if (at < FRT_DROPS_MAX)
 			b->instance[at] = instance;
 	}
-	b->n = n;
+	b->n = n + (u32)b->untold;
+	b->untold = 0;
 }
 
 SEC("raw_tp/workqueue_execute_start")
@@ -92,21 +98,29 @@ int frt_work_start(struct bpf_raw_tracepoint_args *ctx)
 	u64 key = (u64)work, now;
 	u32 tid;
 
+	if (!c)
+		return 0;
 	w = bpf_map_lookup_elem(&works, &key);
-	if (!w || !c)
-		return 0;
 	/* Queued before a pause: whether it ran meanwhile, nobody saw. */
-	if (w->t_queue < epoch_ts) {
+	if (w && w->t_queue < epoch_ts) {
 		bpf_map_delete_elem(&works, &key);
-		return 0;
+		w = NULL;
 	}
+	if (!w && !knob_cleanup_net)
+		return 0;
+	r.func = (u64)BPF_CORE_READ(work, func);
+	/* An item that is queued once more just before it begins has lost its mark. */
+	if (!w && r.func != knob_cleanup_net)
+		return 0;
 	now = bpf_ktime_get_ns();
 	t = current_task();
-	r.tag = w->tag;
+	r.t_queue = now;
+	if (w) {
+		r.tag = w->tag;
+		r.t_queue = w->t_queue;
+	}
 	r.work = key;
-	r.t_queue = w->t_queue;
 	r.t_start = now;
-	r.func = (u64)BPF_CORE_READ(work, func);
 	r.cpu = cpu_until(c, t, now);
 	bpf_map_delete_elem(&works, &key);
 	if (knob_cleanup_net && r.func == knob_cleanup_net)
@@ -190,6 +204,6 @@ int frt_exit_drop(struct bpf_raw_tracepoint_args *ctx)
 	s = followed_here(c);
 	tid = (u32)bpf_get_current_pid_tgid();
 	bpf_map_update_elem(&dropping, &tid, &one, BPF_ANY);
-	drop(c, s ? instance_of(s) : 0);
+	drop(s ? instance_of(s) : 0);
 	return 0;
 }

@@ -5,9 +5,9 @@
 
 #include "maps.h"
 
-#define FRT_WORKS_MAX 1024 /* items queued at one time */
-#define FRT_RUNS_MAX 256   /* of those, running */
-#define FRT_DROPS_QUEUE 4096 /* namespaces dropped between two runs of cleanup_net */
+#define FRT_WORKS_MAX 1024   /* items queued at one time */
+#define FRT_RUNS_MAX 256     /* of those, running */
+#define FRT_DROPS_QUEUE 2048 /* namespaces dropped between two runs of cleanup_net */
 
 /* A queued item, by its address. */
 struct frt_work {
@@ -24,7 +24,8 @@ struct frt_run {
 
 /* Who dropped the namespaces that cleanup_net is freeing; one run at a time. */
 struct frt_batch {
-	u32 n, pad; /* may be more than are told */
+	u32 n;	    /* may be more than are told */
+	u64 untold; /* since the last run, when the queue was full */
 	u32 instance[FRT_DROPS_MAX];
 };
 

@@ -55,10 +55,14 @@ static __always_inline void outside__sampled(void *ctx, struct frt_cpu *c, bool 
 	if (in_kernel && bpf_get_stack(ctx, &p.ip, sizeof(p.ip), 0) < 0)
 		return;
 	n = bpf_map_lookup_elem(&places, &p);
+	if (!n && bpf_map_update_elem(&places, &p, &one, BPF_NOEXIST)) {
+		/* no room: where the rest was is not told, how often is */
+		__builtin_memcpy(p.name.comm, FRT_NAME_REST, FRT_COMM_LEN);
+		p.ip = 0;
+		n = bpf_map_lookup_elem(&places, &p);
+	}
 	if (n)
 		__sync_fetch_and_add(n, 1);
-	else if (bpf_map_update_elem(&places, &p, &one, BPF_NOEXIST))
-		c->loss[FRT_LOSS_SAMPLES]++;
 }
 
 /* The followed task that runs here wakes p, which is not. */

@@ -200,12 +200,16 @@ static int take_places(struct trace *t)
 static int put_rest(struct trace *t)
 {
 	struct name key = { .comm = FRT_NAME_REST };
+	struct place place = { .name = key };
+	uint64_t none = 0;
 	int ncpu = libbpf_num_possible_cpus(), err = -ENOMEM;
 	uint64_t *zero = calloc(ncpu > 0 ? ncpu : 1, sizeof(*zero));
 
 	if (zero)
 		err = bpf_map_update_elem(bpf_map__fd(t->skel->maps.outside), &key, zero, 0);
 	free(zero);
+	if (!err)
+		err = bpf_map_update_elem(bpf_map__fd(t->skel->maps.places), &place, &none, 0);
 	return err;
 }
 
