@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* frtrace clean: removes what earlier runs left behind. */
 #include "cmd/cli.h"
+#include "env/kevents.h"
 #include "util/util.h"
 #include "workload/workload.h"
 
@@ -46,7 +47,7 @@ int cmd_clean(int argc, char **argv)
 		       "Only what a ledger in /run/frtrace names is touched."
 	};
 	bool dry_run = false;
-	int n, rc = cli__parse(&argp, argc, argv, "clean", &dry_run);
+	int n, events, rc = cli__parse(&argp, argc, argv, "clean", &dry_run);
 
 	if (rc)
 		return rc - 1000;
@@ -58,6 +59,11 @@ int cmd_clean(int argc, char **argv)
 	if (n < 0)
 		return cli__error(CLI_FAILED, "/run/frtrace: %s; see the lines above",
 				  strerror(-n));
+	events = kevents__clean(dry_run, say, NULL);
+	if (events < 0)
+		return cli__error(CLI_FAILED, "kprobe_events of tracefs: %s; see the lines above",
+				  strerror(-events));
+	n += events;
 	printf("%s %d object%s\n", dry_run ? "would remove" : "removed", n, n == 1 ? "" : "s");
 	return CLI_OK;
 }

@@ -224,6 +224,16 @@ static int write_header(struct profile_run *r, const char *command)
 	return rc;
 }
 
+/* A probe asked for by name that is not there: said at once, the status is for the end. */
+static void explain_probe(void *ctx, bool missing, const char *line)
+{
+	(void)ctx;
+	if (missing)
+		cli__error(CLI_UNABLE, "%s", line);
+	else
+		cli__note("%s", line);
+}
+
 /* Opens tracer, workload and record. 0 or the exit status; nothing of the
  * workload was created when it fails. */
 static int open_all(struct profile_run *r, const char *command)
@@ -270,6 +280,7 @@ static int open_all(struct profile_run *r, const char *command)
 			return cli__error(CLI_UNABLE,
 					  "%s; or use --untraced for walls and growth by step",
 					  r->err);
+		trace__probes_explain(r->s.trace, explain_probe, NULL);
 	}
 	wo.hooks = session__hooks(&r->s);
 	rc = workload__open(&wo, &r->w, r->err, sizeof(r->err));
@@ -312,15 +323,21 @@ static int finish(struct profile_run *r, int status)
 	const struct profile_opts *o = r->o;
 	struct present_opts po = { .json = o->json };
 	struct frt_trail trail = { 0 };
+	uint64_t attach_ns = 0, detach_ns = 0;
 	struct rusage ru;
 	json_t *end;
 	int rc;
 
 	memcpy(po.predict, o->predict, sizeof(po.predict));
 	po.npredict = o->npredict;
+	if (r->s.trace) { /* all is drained: how long it takes to detach is part of the record */
+		trace__pause(r->s.trace);
+		trace__probes_times(r->s.trace, &attach_ns, &detach_ns);
+	}
 	getrusage(RUSAGE_SELF, &ru);
-	end = json_pack("{s:i, s:I, s:I}", "status", status, "vmhwm_kb", (json_int_t)ru.ru_maxrss,
-			"map_bytes", (json_int_t)(r->s.trace ? trace__map_bytes(r->s.trace) : 0));
+	end = json_pack("{s:I, s:i, s:I, s:I}", "detach_ns", (json_int_t)detach_ns, "status",
+			status, "vmhwm_kb", (json_int_t)ru.ru_maxrss, "map_bytes",
+			(json_int_t)(r->s.trace ? trace__map_bytes(r->s.trace) : 0));
 	rc = record__finish(r->s.rec, end);
 	json_decref(end);
 	if (rc && r->s.put_error)

@@ -28,6 +28,34 @@ const char *functions__rung_name(enum trace_backend rung)
 	return names[rung];
 }
 
+/* Known not to return, as the kernel's own checker has them: an exit would never be seen. */
+static bool never_returns(const char *name)
+{
+	static const char *const names[] = {
+		"__do_sys_exit",
+		"__do_sys_exit_group",
+		"__x64_sys_exit",
+		"__x64_sys_exit_group",
+		"do_exit",
+		"do_group_exit",
+		"do_task_dead",
+		"make_task_dead",
+		"kthread_exit",
+		"kthread_complete_and_exit",
+		"panic",
+		"cpu_startup_entry",
+		"__stack_chk_fail",
+		"machine_halt",
+		"kernel_halt",
+		"rewind_stack_and_make_dead",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
 static struct function *add(struct functions *f, const char *name)
 {
 	struct function *fn;
@@ -40,6 +68,7 @@ static struct function *add(struct functions *f, const char *name)
 	snprintf(fn->wanted, sizeof(fn->wanted), "%s", name);
 	fn->rung = TRACE_NONE;
 	fn->entry_fd = fn->exit_fd = -1;
+	fn->entry_only = never_returns(name);
 	return fn;
 }
 
@@ -84,6 +113,7 @@ static int add_wanted(struct functions *f, const char *const *probes)
 		if (!fn)
 			return -ENOMEM;
 		fn->def = &frt_probes[i];
+		fn->entry_only |= frt_probes[i].entry_only;
 		if (frt_probes[i].module)
 			load_module(frt_probes[i].module);
 	}
@@ -200,6 +230,8 @@ static int take_pattern(struct functions *f, const struct symbol_line *s, const 
 
 		if (!is_pattern(probes[i]) || fnmatch(probes[i], s->name, 0) != 0)
 			continue;
+		if (i < 64)
+			f->matched |= 1ull << i;
 		fn = find(f, s->name);
 		if (fn) {
 			fn->times += fn->addr != s->addr && !fn->def;
@@ -393,12 +425,10 @@ int functions__look_up(struct functions *f, const char *const *probes, size_t ca
 	explain_missing(f);
 	/* A pattern that matched nothing is a row like any other. */
 	for (size_t i = 0; probes && probes[i]; i++) {
-		bool hit = false;
+		bool hit = i >= 64 || (f->matched & 1ull << i);
 
 		if (!is_pattern(probes[i]))
 			continue;
-		for (size_t k = 0; k < f->n && !hit; k++)
-			hit = f->v[k].addr && fnmatch(probes[i], f->v[k].name, 0) == 0;
 		if (!hit) {
 			struct function *fn = add(f, probes[i]);
 
@@ -431,6 +461,17 @@ void functions__label(const struct functions *f, struct stacks *s, uint32_t func
 		snprintf(buf, size, "%s", folded);
 }
 
+static json_t *attached_json(const struct function *fn)
+{
+	json_t *o = json_pack("{s:s, s:s, s:s}", "function", fn->wanted, "as", fn->name, "rung",
+			      functions__rung_name(fn->rung));
+
+	/* of several with one name the first is the one */
+	if (o && fn->times > 1)
+		json_object_set_new(o, "first_of", json_integer(fn->times));
+	return o;
+}
+
 struct json_t *functions__json(const struct functions *f)
 {
 	json_t *missing = json_array(), *list = json_array(), *rungs = json_object();
@@ -447,9 +488,7 @@ struct json_t *functions__json(const struct functions *f)
 				json_pack("{s:s, s:s}", "function", fn->wanted, "reason",
 					  fn->reason[0] ? fn->reason : "no rung works here"));
 		else
-			json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "function",
-							      fn->wanted, "as", fn->name, "rung",
-							      functions__rung_name(fn->rung)));
+			json_array_append_new(list, attached_json(fn));
 	}
 	for (int r = TRACE_FENTRY; r <= TRACE_KPROBE; r++)
 		json_object_set_new(rungs, functions__rung_name((enum trace_backend)r),
@@ -457,9 +496,49 @@ struct json_t *functions__json(const struct functions *f)
 	o = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o}", "backend", functions__rung_name(f->best),
 		      "wanted", (int)wanted, "attached", (int)f->attached, "missing", missing,
 		      "functions", list, "rungs", rungs);
+	if (o)
+		json_object_set_new(o, "attach_ns", json_integer((json_int_t)f->attach_ns));
 	if (o && f->said[0])
 		json_object_set_new(o, "said", json_string(f->said));
 	return o;
+}
+
+uint32_t trace__probes_missing(const struct trace *t)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < t->fn.n; i++)
+		n += t->fn.v[i].by_name && t->fn.v[i].rung == TRACE_NONE;
+	return n;
+}
+
+void trace__probes_explain(const struct trace *t,
+			   void (*put)(void *ctx, bool missing, const char *line), void *ctx)
+{
+	char line[512];
+
+	for (size_t i = 0; i < t->fn.n; i++) {
+		const struct function *fn = &t->fn.v[i];
+
+		if (!fn->by_name || (fn->rung != TRACE_NONE && fn->times < 2))
+			continue;
+		if (fn->rung != TRACE_NONE)
+			snprintf(line, sizeof(line),
+				 "--probe %s: the name occurs %u times; the first is attached",
+				 fn->wanted, fn->times);
+		else
+			snprintf(line, sizeof(line), "--probe %s: not attached: %s", fn->wanted,
+				 fn->reason[0] ? fn->reason : "no rung works here");
+		put(ctx, fn->rung == TRACE_NONE, line);
+	}
+	if (t->fn.said[0])
+		put(ctx, false, t->fn.said);
+}
+
+void trace__probes_times(const struct trace *t, uint64_t *attach_ns, uint64_t *detach_ns)
+{
+	*attach_ns = t->fn.attach_ns;
+	*detach_ns = t->fn.detach_ns;
 }
 
 void functions__free(struct functions *f)

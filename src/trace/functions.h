@@ -28,6 +28,7 @@ struct function {
 	char module[56];		 /* empty: in the kernel itself */
 	const struct frt_probe_def *def; /* NULL: --probe */
 	bool by_name;			 /* asked for with --probe, not by a pattern */
+	bool entry_only;		 /* never returns */
 	uint64_t addr;			 /* 0: not found */
 	unsigned times;			 /* how often the name occurs */
 	bool blacklisted, traceable;	 /* traceable: ftrace can stop there */
@@ -45,10 +46,12 @@ struct functions {
 	enum trace_backend best;	 /* rung that most are attached by */
 	bool have[TRACE_KPROBE + 1];	 /* rungs that work here */
 	char why[TRACE_KPROBE + 1][160]; /* why a rung does not */
-	unsigned streams;
-	bool cookies;		   /* kprobes take one */
-	struct bpf_link *multi[2]; /* exits, entries */
-	char said[200];		   /* a cap that was reached; empty */
+	unsigned maxactive;		 /* calls of a function at one time; 0: the kernel's own */
+	bool cookies;			 /* kprobes take one */
+	bool configured;		 /* the programs know the functions */
+	struct bpf_link *multi[2];	 /* exits, entries */
+	char said[200];			 /* a cap that was reached; empty */
+	uint64_t matched;		 /* patterns of --probe that match anything, the first 64 */
 	uint64_t attach_ns, detach_ns;
 };
 
@@ -79,6 +82,6 @@ bool ladder__try(enum trace_backend rung, char *why, size_t len);
 /* Can a kprobe tell which one it is (5.15)? */
 bool ladder__has_cookies(void);
 /* One kprobe or kretprobe by address, as a perf event; -errno. */
-int ladder__open_kprobe(uint64_t addr, bool ret, unsigned maxactive);
+int ladder__open_kprobe(uint64_t addr, bool ret);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "trace/functions.h"
 
+#include "env/kevents.h"
 #include "frtrace.skel.h"
 #include "trace/internal.h"
 #include "util/util.h"
@@ -20,10 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define BAKED 0x46525431 /* as FRT_BAKED of bpf/function.bpf.c */
 #define DETACH_THREADS 32
+#define MAXACTIVE_SPARE 4 /* workers, and tasks that nobody follows */
 
 static size_t cap_of(enum trace_backend rung)
 {
@@ -39,6 +42,16 @@ static size_t cap_of(enum trace_backend rung)
 	}
 }
 
+/*
+ * A kretprobe follows so many calls of its function at one time and misses the
+ * others; by itself as few as one a CPU. One stream has one task inside a function,
+ * and the worker that frees its namespaces; more streams say what they need.
+ */
+static unsigned maxactive_for(unsigned streams)
+{
+	return streams > 1 ? 2 * (streams + MAXACTIVE_SPARE) : 0;
+}
+
 int functions__plan(struct functions *f, const struct trace_opts *o, struct frtrace_bpf *skel,
 		    char *err, size_t errlen)
 {
@@ -46,7 +59,7 @@ int functions__plan(struct functions *f, const struct trace_opts *o, struct frtr
 	int rc;
 
 	memset(f, 0, sizeof(*f));
-	f->streams = o->streams;
+	f->maxactive = maxactive_for(o->streams);
 	f->best = TRACE_NONE;
 	for (int r = TRACE_FENTRY; r <= TRACE_KPROBE; r++) {
 		if (o->backend == TRACE_AUTO || o->backend == (enum trace_backend)r)
@@ -67,8 +80,10 @@ int functions__plan(struct functions *f, const struct trace_opts *o, struct frtr
 		if (!f->v[i].reason[0] && first == TRACE_NONE)
 			snprintf(f->v[i].reason, sizeof(f->v[i].reason), "denied: %.100s",
 				 o->backend == TRACE_NONE ? "--probes none" : f->why[TRACE_KPROBE]);
-	if (first == TRACE_NONE)
+	if (first == TRACE_NONE) {
+		f->said[0] = '\0'; /* no rung has no cap */
 		return 0;
+	}
 	f->cookies = f->have[TRACE_KPROBE] && ladder__has_cookies();
 	bpf_program__set_autoload(skel->progs.frt_baked_enter,
 				  f->have[TRACE_KPROBE] && !f->cookies);
@@ -148,8 +163,12 @@ static int link_kprobe(int event, uint32_t id, const struct bpf_program *p)
 static int attach_kprobe(struct function *fn, uint32_t id, const struct functions *f,
 			 const struct frtrace_bpf *skel, bool exit)
 {
-	int fd = ladder__open_kprobe(fn->addr, exit, f->streams * FRT_FUNC_DEPTH), prog;
+	int fd = -ENOENT, prog;
 
+	if (exit && f->maxactive)
+		fd = kevents__open(id, fn->addr, f->maxactive);
+	if (fd < 0) /* misses are counted */
+		fd = ladder__open_kprobe(fn->addr, exit);
 	if (fd < 0)
 		return fd;
 	if (f->cookies)
@@ -211,8 +230,7 @@ static bool wants(const struct function *fn, enum trace_backend rung)
 	if (!fn->addr || fn->rung != TRACE_NONE || fn->blacklisted)
 		return false;
 	if (rung == TRACE_FENTRY)
-		return fn->btf_id > 0 && fn->times == 1 && fn->traceable &&
-		       !(fn->def && fn->def->entry_only);
+		return fn->btf_id > 0 && fn->times == 1 && fn->traceable && !fn->entry_only;
 	return rung == TRACE_KPROBE || fn->traceable;
 }
 
@@ -232,7 +250,7 @@ static void *attach_one_by_one(void *arg)
 
 	while (crew__take(c, &i)) {
 		struct function *fn = &c->f->v[i];
-		bool no_exit = fn->def && fn->def->entry_only;
+		bool no_exit = fn->entry_only;
 		int fd;
 
 		if (!wants(fn, c->rung) || (c->exit && no_exit) ||
@@ -308,7 +326,7 @@ static void attach_multi(struct functions *f, struct frtrace_bpf *skel)
 	if (!addr || !cookie)
 		goto out;
 	for (size_t i = 0; i < f->n; i++) {
-		if (!wants(&f->v[i], TRACE_MULTI) || (f->v[i].def && f->v[i].def->entry_only))
+		if (!wants(&f->v[i], TRACE_MULTI) || f->v[i].entry_only)
 			continue;
 		addr[n] = (unsigned long)f->v[i].addr;
 		cookie[n++] = i;
@@ -322,7 +340,7 @@ static void attach_multi(struct functions *f, struct frtrace_bpf *skel)
 	if (!f->multi[0])
 		goto out;
 	for (size_t i = 0; i < f->n; i++) {
-		if (!wants(&f->v[i], TRACE_MULTI) || !f->v[i].def || !f->v[i].def->entry_only)
+		if (!wants(&f->v[i], TRACE_MULTI) || !f->v[i].entry_only)
 			continue;
 		addr[n] = (unsigned long)f->v[i].addr;
 		cookie[n++] = i;
@@ -376,12 +394,12 @@ static int configure(const struct functions *f, struct frtrace_bpf *skel)
 		const struct frt_probe_def *d = f->v[i].def;
 		struct func_conf c = { 0 };
 
+		c.entry_only = f->v[i].entry_only;
 		if (d) {
 			c.split = d->split == FRT_PROBE_FLAG   ? SPLIT_ARG
 				  : d->split == FRT_PROBE_INIT ? SPLIT_DEREF
 							       : SPLIT_NONE;
 			c.mask = d->split == FRT_PROBE_INIT ? init : d->mask;
-			c.entry_only = d->entry_only != 0;
 		}
 		rc = bpf_map_update_elem(bpf_map__fd(skel->maps.func_conf), &i, &c, 0);
 	}
@@ -395,20 +413,53 @@ static bool any(const struct functions *f)
 	return f->have[TRACE_FENTRY] || f->have[TRACE_MULTI] || f->have[TRACE_KPROBE];
 }
 
+/* Two descriptors a function: as many as may be had. What is refused is told. */
+static void raise_nofile(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) || l.rlim_cur >= l.rlim_max)
+		return;
+	l.rlim_cur = l.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &l);
+}
+
+/* Why a function that is there was taken by no rung. */
+static void explain_untaken(const struct functions *f, struct function *fn)
+{
+	if (!fn->traceable)
+		snprintf(fn->reason, sizeof(fn->reason),
+			 "ftrace cannot stop there (notrace or inlined)");
+	else if (f->have[TRACE_FENTRY] && fn->entry_only)
+		snprintf(fn->reason, sizeof(fn->reason),
+			 "fentry: it never returns; multi or kprobe can take its entry");
+	else if (f->have[TRACE_FENTRY] && fn->times > 1)
+		snprintf(fn->reason, sizeof(fn->reason),
+			 "fentry: the name occurs %u times; multi or kprobe can take it",
+			 fn->times);
+	else if (f->have[TRACE_FENTRY] && fn->module[0])
+		snprintf(fn->reason, sizeof(fn->reason),
+			 "fentry: no type information of module %.48s; kprobe can take it",
+			 fn->module);
+	else
+		snprintf(fn->reason, sizeof(fn->reason),
+			 "fentry: not in the type information by this name; kprobe can take it");
+}
+
 int functions__attach(struct functions *f, struct frtrace_bpf *skel)
 {
 	uint64_t began = now_ns();
 	uint32_t by[TRACE_KPROBE + 1] = { 0 };
-	static bool configured;
 	int rc = 0;
 
 	if (!any(f))
 		return 0;
-	if (!configured)
+	if (!f->configured)
 		rc = configure(f, skel);
-	configured = !rc;
+	f->configured = !rc;
 	if (rc)
 		return rc;
+	raise_nofile();
 	for (size_t i = 0; i < f->n; i++)
 		f->v[i].rung = TRACE_NONE;
 	if (f->have[TRACE_FENTRY])
@@ -423,12 +474,7 @@ int functions__attach(struct functions *f, struct frtrace_bpf *skel)
 		by[f->v[i].rung]++;
 		f->attached += f->v[i].rung != TRACE_NONE;
 		if (f->v[i].rung == TRACE_NONE && !f->v[i].reason[0])
-			snprintf(
-				f->v[i].reason, sizeof(f->v[i].reason),
-				f->v[i].traceable
-					? "occurs %u times; needs the kprobe rung"
-					: "ftrace cannot stop there (notrace or inlined); occurs %u times",
-				f->v[i].times);
+			explain_untaken(f, &f->v[i]);
 	}
 	for (int r = TRACE_FENTRY; r <= TRACE_KPROBE; r++)
 		if (by[r] && (f->best == TRACE_NONE || by[r] > by[f->best]))
@@ -468,5 +514,7 @@ void functions__detach(struct functions *f, struct frtrace_bpf *skel)
 	bpf_link__destroy(f->multi[0]);
 	f->multi[0] = f->multi[1] = NULL;
 	crew__run(&c, close_one_by_one, DETACH_THREADS);
+	if (f->maxactive)
+		kevents__remove();
 	f->detach_ns = now_ns() - began;
 }

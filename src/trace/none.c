@@ -127,6 +127,20 @@ uint32_t trace__probes_missing(const struct trace *t)
 	return 0;
 }
 
+void trace__probes_explain(const struct trace *t,
+			   void (*put)(void *ctx, bool missing, const char *line), void *ctx)
+{
+	(void)t;
+	(void)put;
+	(void)ctx;
+}
+
+void trace__probes_times(const struct trace *t, uint64_t *attach_ns, uint64_t *detach_ns)
+{
+	(void)t;
+	*attach_ns = *detach_ns = 0;
+}
+
 uint64_t trace__map_bytes(const struct trace *t)
 {
 	(void)t;

@@ -46,13 +46,12 @@ static int sysfs_number(const char *path, const char *format)
 	return v;
 }
 
-int ladder__open_kprobe(uint64_t addr, bool ret, unsigned maxactive)
+int ladder__open_kprobe(uint64_t addr, bool ret)
 {
 	static int type = -1, bit = -1;
 	struct perf_event_attr attr = { .size = sizeof(attr) };
 	int fd;
 
-	(void)maxactive;
 	if (type < 0)
 		type = sysfs_number("/sys/bus/event_source/devices/kprobe/type", "%d");
 	if (type < 0)
@@ -103,7 +102,7 @@ static uint64_t trial_address(void)
 
 static int try_kprobe(void)
 {
-	int fd = ladder__open_kprobe(trial_address(), false, 0), prog, rc = 0;
+	int fd = ladder__open_kprobe(trial_address(), false), prog, rc = 0;
 
 	if (fd < 0)
 		return fd;

@@ -524,15 +524,6 @@ struct json_t *trace__probes(const struct trace *t)
 	return o;
 }
 
-uint32_t trace__probes_missing(const struct trace *t)
-{
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < t->fn.n; i++)
-		n += t->fn.v[i].by_name && t->fn.v[i].rung == TRACE_NONE;
-	return n;
-}
-
 /* The kernel accounts what a map takes as memlock in its fdinfo. */
 uint64_t trace__map_bytes(const struct trace *t)
 {

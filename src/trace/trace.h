@@ -71,6 +71,12 @@ int trace__count_netns(struct trace *t, uint64_t *n);
 struct json_t *trace__probes(const struct trace *t);
 /* Functions asked for by name (--probe) that are not attached. */
 uint32_t trace__probes_missing(const struct trace *t);
+/* One line for each of those, and one when a pattern matched more than may be
+ * attached: put(ctx, is it missing, line). */
+void trace__probes_explain(const struct trace *t,
+			   void (*put)(void *ctx, bool missing, const char *line), void *ctx);
+/* How long it took to attach the functions, and to detach them last (0: attached). */
+void trace__probes_times(const struct trace *t, uint64_t *attach_ns, uint64_t *detach_ns);
 /* Bytes of all maps. */
 uint64_t trace__map_bytes(const struct trace *t);
 
