@@ -377,7 +377,7 @@ static void test_killed(void **state)
 	assert_true(c && x);
 	assert_true(c->blocked_ns >= 9 * MS);
 	assert_true(x->t0 >= c->t1 && x->t1 == d->t);
-	assert_true(x->t1 - x->t0 < 50 * MS && x->cpu_ns > 0);
+	assert_true(x->t1 - x->t0 < 500 * MS && x->cpu_ns > 0);
 	no_losses("killed");
 }
 
