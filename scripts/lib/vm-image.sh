@@ -11,7 +11,7 @@ vm_tools='bash dash ip bridge tc ss sysctl ps pgrep pkill bpftool unshare nsente
 setpriv taskset chrt flock grep sed awk mawk gawk find xargs cmp diff jq strace'
 
 pack_cpio() {
-	(cd "$1" && find . | sort | cpio --quiet -o -H newc -R 0:0) >"$2.new" && mv "$2.new" "$2"
+	(cd "$1" && find . | sort | cpio --quiet -o -H newc -R 0:0) >"$2.$$" && mv "$2.$$" "$2"
 }
 
 # A file of this machine and the libraries it is linked with, at the same place below $1.
@@ -62,7 +62,7 @@ stage_extra() {
 
 # image_user WITH: $VM/image/user-WITH.cpio, the programs. Prints its path.
 image_user() {
-	local with=$1 out stage=$VM/image/user.stage name file stamp
+	local with=$1 out stage=$VM/image/stage.$$ name file stamp
 	local -a files=()
 	mkdir -p "$VM/image"
 	for name in $vm_must; do
