@@ -54,10 +54,17 @@ random_wait() {
 	waited=$ms
 }
 
-# alive: the job still runs. One that has ended before its signal was a shorter
-# job than the measured one: the next are aimed at that.
-alive() {
-	[ "$(sed 's/.*) \(.\) .*/\1/' "/proc/$pid/stat" 2>/dev/null)" = Z ] || return 0
+# hold: stops the job, so that a signal surely finds it at work. One that has ended
+# by itself was a shorter job than the measured one: the next are aimed at that.
+hold() {
+	local k state
+	kill -STOP "$pid" 2>/dev/null
+	for ((k = 0; k < 500; k++)); do
+		state=$(sed 's/.*) \(.\) .*/\1/' "/proc/$pid/stat" 2>/dev/null)
+		[ "$state" != T ] || return 0
+		[ "$state" != Z ] || break
+		sleep 0.01
+	done
 	length[${job_args[*]}]=$waited
 	return 1
 }
@@ -79,7 +86,7 @@ for ((i = 0; i < kills; i++)); do
 	start -o none "${job_args[@]}"
 	random_wait
 	name="kill -9 number $i after $waited of $took ms (${job_args[*]:6})"
-	alive || name+=", too late"
+	hold || name+=", too late"
 	kill -KILL "$pid" 2>/dev/null
 	wait "$pid" 2>/dev/null
 	if ! timeout 60 "$FRTRACE" clean >"$T/clean" 2>&1; then
@@ -131,8 +138,9 @@ for ((i = 0; i < ints; i++)); do
 	start -o "$T/record.frt" "${job_args[@]}"
 	random_wait
 	late=
-	alive || late=", too late"
+	hold || late=", too late"
 	kill "-$sig" "$pid" 2>/dev/null
+	kill -CONT "$pid" 2>/dev/null
 	# a second one must not undo the cleaning up
 	[ $((i % 3)) -ne 0 ] || { sleep 0.05; kill "-$sig" "$pid" 2>/dev/null; }
 	wait "$pid" 2>/dev/null
