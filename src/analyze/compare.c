@@ -36,7 +36,7 @@ int compare__note(struct compare *c, bool loud, const char *fmt, ...)
 	va_end(ap);
 	if (len < 0)
 		return -ENOMEM;
-	(*v)[*n] = arena__strdup(c->arena, line);
+	(*v)[*n] = arena__printable(c->arena, line);
 	free(line);
 	if (!(*v)[*n])
 		return -ENOMEM;
@@ -194,7 +194,7 @@ static int add_profile(struct compare *c, const struct compare_input *in)
 	const struct frt_profile *p = in->profile;
 	const char *kernel = json_string_value(json_object_get(p->environment, "kernel"));
 	struct compare_column *col = add_column(c, in);
-	char clean[96];
+	char clean[96], mode[96];
 
 	col->kind = COMPARE_PROFILE;
 	col->profile = p;
@@ -210,7 +210,7 @@ static int add_profile(struct compare *c, const struct compare_input *in)
 	col->over_runs = col->runs >= STATS_MIN_N;
 	col->label = arena__printf(
 		c->arena, "%s %s%s", printable(clean, sizeof(clean), kernel ? kernel : "?"),
-		p->mode ? p->mode : "?",
+		printable(mode, sizeof(mode), p->mode ? p->mode : "?"),
 		p->backend && strcmp(p->backend, "untraced") == 0 ? " untraced" : "");
 	return col->label ? 0 : -ENOMEM;
 }

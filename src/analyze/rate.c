@@ -394,7 +394,7 @@ static int read_header(struct rate *r, const struct frt_trail *t)
 	r->created = arena__strdup(r->arena, header_text(t->header, "created"));
 	r->command = arena__strdup(r->arena, header_text(t->header, "command"));
 	r->kernel = arena__strdup(r->arena, printable(clean, sizeof(clean), kernel ? kernel : "?"));
-	r->cause = arena__strdup(r->arena, header_text(t->end, "cause"));
+	r->cause = arena__printable(r->arena, header_text(t->end, "cause"));
 	r->cpus = cpus > 0 && cpus < 1 << 20 ? (uint32_t)cpus : 0;
 	r->complete = !t->truncated;
 	r->status = t->end ? (int)json_integer_value(json_object_get(t->end, "status")) : -1;
@@ -493,7 +493,7 @@ static int curve__from_column(struct rate_curve *c, const struct csv_table *t, s
 			      struct arena *arena)
 {
 	curve__init(c);
-	c->label = arena__strdup(arena, t->label[col]);
+	c->label = arena__printable(arena, t->label[col]);
 	if (!c->label)
 		return -ENOMEM;
 	c->mode = mode_in(c->label);

@@ -3,6 +3,7 @@
 #include "report/compare.h"
 
 #include "report/grid.h"
+#include "util/util.h"
 #include "report/rate.h"
 
 #include <errno.h>
@@ -175,9 +176,11 @@ static void print_columns(FILE *f, const struct compare *c)
 {
 	for (size_t i = 0; i < c->ncolumns; i++) {
 		const struct compare_column *col = &c->column[i];
+		char file[400];
 
 		fprintf(f, "%-3s %s · %s · %s", col->letter, col->label,
-			col->kind == COMPARE_RATE ? "rate" : "profile", col->file);
+			col->kind == COMPARE_RATE ? "rate" : "profile",
+			printable(file, sizeof(file), col->file));
 		if (col->kind == COMPARE_RATE)
 			fprintf(f, " · %llu routers", (unsigned long long)col->n);
 		else

@@ -260,3 +260,11 @@ char *printable(char *dst, size_t size, const char *s)
 		dst[o] = '\0';
 	return dst;
 }
+
+char *arena__printable(struct arena *a, const char *s)
+{
+	size_t size = s ? 4 * strlen(s) + 1 : 0;
+	char *d = s ? arena__alloc(a, size) : NULL;
+
+	return d ? printable(d, size, s) : NULL;
+}

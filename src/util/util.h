@@ -38,5 +38,6 @@ uint64_t now_ns(void); /* CLOCK_MONOTONIC */
 
 /* Copies s with control bytes and invalid UTF-8 as \xNN; bounded. Returns dst. */
 char *printable(char *dst, size_t size, const char *s);
+char *arena__printable(struct arena *a, const char *s); /* whole; NULL stays NULL */
 
 #endif
