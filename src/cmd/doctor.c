@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* frtrace doctor: what works here, why not, what would help. */
 #include "cmd/cli.h"
+#include "cmd/present.h"
 #include "report/doctor.h"
 #include "trace/trace.h"
 #include "util/util.h"
 
-#include <jansson.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,16 +86,11 @@ int cmd_doctor(int argc, char **argv)
 	for (size_t i = 0; i < n; i++)
 		rows[i] = (struct doctor_row){ v[i].name, state_names[v[i].state], v[i].reason,
 					       v[i].remedy };
-	if (a.json) {
-		json_t *o = report__doctor_json(rows, n);
-
-		if (!o)
-			return cli__error(CLI_FAILED, "out of memory");
-		json_dumpf(o, stdout, JSON_INDENT(1));
-		putchar('\n');
-		json_decref(o);
-		return CLI_OK;
-	}
-	rc = report__doctor_text(stdout, rows, n, cli__color(STDOUT_FILENO));
+	if (a.json)
+		rc = present__json(report__doctor_json(rows, n));
+	else
+		rc = report__doctor_text(stdout, rows, n, cli__color(STDOUT_FILENO));
+	if (!rc && (fflush(stdout) || ferror(stdout)))
+		rc = -errno;
 	return rc ? cli__error(CLI_FAILED, "%s", strerror(-rc)) : CLI_OK;
 }
