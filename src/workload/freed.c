@@ -52,36 +52,35 @@ static int wait_link(struct workload *w, const char *ifname, uint64_t *last)
 	return 0;
 }
 
+/* 0 also when none can be made (denied, a limit): the links are gone, no more
+ * can be told then. */
 static int sentinel_main(struct workload *w, unsigned i, void *arg)
 {
 	struct router_name n;
 	struct netlink *nl;
 	uint8_t uuid[16];
 	uint64_t last;
-	int fd, rc;
+	int fd = -1;
+	bool made;
 
+	(void)i;
 	(void)arg;
-	rc = uuid__new(uuid);
-	if (rc)
-		return rc;
+	if (uuid__new(uuid) || netlink__open(&nl))
+		return 0;
 	name__from_uuid(&n, uuid);
 	n.link[0][0] = n.peer[0][0] = 'f';
-	rc = netlink__open(&nl);
-	if (rc)
-		return rc;
-	rc = unshare(CLONE_NEWNET) ? -errno : 0;
-	if (!rc) {
+	made = !unshare(CLONE_NEWNET);
+	if (made)
 		fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-		rc = fd < 0 ? -errno : netlink__add_veth(nl, n.link[0], n.peer[0], fd);
-		if (fd >= 0)
-			close(fd);
-	}
+	made = fd >= 0 && !netlink__add_veth(nl, n.link[0], n.peer[0], fd);
+	if (fd >= 0)
+		close(fd);
 	netlink__close(nl);
-	if (setns(w->firstns, CLONE_NEWNET))
-		return -errno; /* the thread's end drops it all the same */
+	/* drops it; if that fails, the end of this thread does */
+	if (setns(w->firstns, CLONE_NEWNET) || !made)
+		return 0;
 	last = now_ns();
-	(void)i;
-	return rc ? rc : wait_link(w, n.link[0], &last);
+	return wait_link(w, n.link[0], &last);
 }
 
 /* Links that outlive their names: a process is still in the namespace, or held
