@@ -26,6 +26,7 @@
 #define GROUP 77
 #define FLOCK_HELD_NS 20000000u
 #define FLOCK_FREE_NS 3000000u
+#define MOUNT_PAUSE_NS 10000000u /* others must get on, too */
 
 static volatile sig_atomic_t stop;
 static FILE *out;
@@ -131,6 +132,7 @@ static void hold_mounts(int mounts)
 		if (umount2("/mnt/b", MNT_DETACH))
 			die("umount");
 		told(began);
+		sleep_ns(MOUNT_PAUSE_NS);
 	}
 }
 
