@@ -213,12 +213,6 @@ int follow__wait(struct follow *f, int fd, int ms)
 	return rc ? rc : ready;
 }
 
-static bool data_lost(const struct frt_loss *l)
-{
-	return l->events || l->maps_full || l->unpaired || l->undecoded || l->untagged ||
-	       l->samples * 1000 > l->samples_taken;
-}
-
 static int report(struct follow *f)
 {
 	struct present_opts po = { .json = f->o->json, .out = f->out };
@@ -272,7 +266,7 @@ int follow__finish(struct follow *f, int status)
 	if (f->missing)
 		cli__note("%u function%s asked for by name could not be attached (see the report)",
 			  f->missing, f->missing == 1 ? "" : "s");
-	if (!status && f->o->strict && data_lost(&f->s.lost))
+	if (!status && f->o->strict && session__lost(&f->s))
 		status = cli__error(CLI_LOST, "data was lost (see the report); --strict");
 	if (record__path(f->s.rec) && !f->o->quiet)
 		fprintf(stderr, "recorded in %s\n", record__path(f->s.rec));

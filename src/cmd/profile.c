@@ -311,12 +311,6 @@ static int open_all(struct profile_run *r, const char *command)
 	return 0;
 }
 
-static bool data_lost(const struct frt_loss *l)
-{
-	return l->events || l->maps_full || l->unpaired || l->undecoded || l->untagged ||
-	       l->samples * 1000 > l->samples_taken;
-}
-
 /* The record's end, then the report from what was recorded. */
 static int finish(struct profile_run *r, int status)
 {
@@ -395,7 +389,7 @@ int cmd_profile(int argc, char **argv)
 		status = cli__worse(status, workload_failed(&r, -EIO));
 	if (!status && o.nprobes && trace__probes_missing(r.s.trace))
 		status = CLI_UNABLE;
-	if (!status && o.strict && data_lost(&r.s.lost))
+	if (!status && o.strict && session__lost(&r.s))
 		status = cli__error(CLI_LOST, "data was lost (see the report); --strict");
 	if (cli__interrupted()) /* also when all was done but the cleaning up */
 		status = cli__worse(status, CLI_INTERRUPTED);

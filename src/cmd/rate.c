@@ -181,11 +181,6 @@ static int write_csv(const struct rate_opts *o, const struct frt_trail *t)
 	return rc;
 }
 
-static bool data_lost(const struct frt_loss *l)
-{
-	return l->events || l->maps_full || l->unpaired || l->undecoded || l->untagged;
-}
-
 /* The record's end, then what stands below the rows, from what was recorded. */
 static int finish(struct rate_run *r, int status)
 {
@@ -251,7 +246,7 @@ int cmd_rate(int argc, char **argv)
 	free(command);
 	if (!status) {
 		status = measure_all(r);
-		if (!status && o.strict && data_lost(&r->s.lost))
+		if (!status && o.strict && session__lost(&r->s))
 			status = cli__error(CLI_LOST, "data was lost; --strict");
 		status = finish(r, status);
 	}

@@ -252,6 +252,14 @@ int session__drain_rest(struct session *s)
 	return rc;
 }
 
+bool session__lost(const struct session *s)
+{
+	const struct frt_loss *l = &s->lost;
+
+	return l->events || l->maps_full || l->unpaired || l->undecoded || l->untagged ||
+	       l->samples * 1000 > l->samples_taken;
+}
+
 void session__close(struct session *s)
 {
 	session__end_creating(s);

@@ -12,6 +12,7 @@
 #include "workload/workload.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct session {
 	struct trace *trace; /* NULL: untraced */
@@ -28,7 +29,7 @@ struct session {
 	pthread_mutex_t lock;  /* guards rec, trace__drain and the sums */
 	pthread_t drainer;
 	bool draining;
-	volatile bool drain_stop;
+	atomic_bool drain_stop;
 	void (*progress)(const char *what, uint64_t done, uint64_t total);
 };
 
@@ -48,6 +49,9 @@ int session__put(struct session *s, enum frt_rec type, const void *item);
 /* Before the record ends: waits a moment for the end of deferred work, and drains.
  * 0 or -errno. */
 int session__drain_rest(struct session *s);
+
+/* Was data lost over all levels, as --strict means it? Of samples one in 1000 may be. */
+bool session__lost(const struct session *s);
 
 /* Closes the tracer. The record stays. */
 void session__close(struct session *s);
