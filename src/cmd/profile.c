@@ -367,6 +367,7 @@ int cmd_profile(int argc, char **argv)
 	struct profile_run r = { .o = &o };
 	char *command = cli__command_line(argc - 1, argv + 1);
 	int status, rc = profile__options(argc, argv, &o);
+	bool said; /* that the record cannot be written */
 
 	if (rc || !command) {
 		free(command);
@@ -385,7 +386,8 @@ int cmd_profile(int argc, char **argv)
 		if (rc && rc != -EINTR)
 			status = cli__worse(status, workload_failed(&r, rc));
 	}
-	if (session__drain_rest(&r.s))
+	said = status && r.s.put_error;
+	if (session__drain_rest(&r.s) && !said)
 		status = cli__worse(status, workload_failed(&r, -EIO));
 	if (!status && o.nprobes && trace__probes_missing(r.s.trace))
 		status = CLI_UNABLE;
