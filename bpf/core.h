@@ -80,8 +80,7 @@ static __always_inline u64 task__work(const struct task_struct *t)
 	const struct kthread *k;
 	const struct worker *w;
 
-	if (!(BPF_CORE_READ(t, flags) & PF_WQ_WORKER) ||
-	    !bpf_core_field_exists(n->worker_private))
+	if (!(BPF_CORE_READ(t, flags) & PF_WQ_WORKER) || !bpf_core_field_exists(n->worker_private))
 		return 0;
 	k = BPF_CORE_READ(n, worker_private);
 	w = BPF_CORE_READ(k, data);

@@ -57,7 +57,7 @@ struct task_state {
 	u64 sig_ts, sig_user;	 /* at that time; 0: none since the last call */
 	u64 ptr[2];		 /* strings to read again at the exit */
 
-	u64 lock;	      /* address of the lock it contends for; 0: none */
+	u64 lock;		    /* address of the lock it contends for; 0: none */
 	u64 lock_ts, lock_ts_owner; /* first begin, and when the owner was read */
 	u32 lock_flags, lock_pad;
 	struct frt_holder_id lock_owner;

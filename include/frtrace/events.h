@@ -22,7 +22,7 @@
 #define FRT_TEXT_MAX 64	 /* path, link kind or name decoded from a call */
 #define FRT_COMM_LEN 16
 #define FRT_COMM_INTERRUPT "[interrupt]\0\0\0\0" /* waker_comm: no task, an interrupt */
-#define FRT_NAME_REST "[other tasks]\0\0\0" /* outside: names that there was no room for */
+#define FRT_NAME_REST "[other tasks]\0\0\0"	 /* outside: names that there was no room for */
 #define FRT_STACK_MAX 64			 /* frames of a sample */
 #define FRT_OFF_STACK_MAX 32			 /* frames of a switch-out */
 #define FRT_FUNC_NODES 128     /* nodes of one call's function tree; a power of two */

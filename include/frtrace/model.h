@@ -189,7 +189,7 @@ struct frt_outsiderow {
 	bool own;
 	double cpu_ns, baseline_ns, per_router_ns;
 	const char *woken_by;
-	const char *frames; /* sampled, of the level that used most; NULL */
+	const char *frames;   /* sampled, of the level that used most; NULL */
 	double frames_cpu_ns; /* of that level */
 };
 

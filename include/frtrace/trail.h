@@ -194,12 +194,12 @@ struct frt_loss {
 	uint32_t level;
 	uint64_t events, maps_full, samples, unpaired, undecoded, untagged;
 	uint64_t sent, samples_taken; /* what was not lost */
-	uint64_t spins; /* contended spinlocks of followed tasks: counted only */
+	uint64_t spins;		      /* contended spinlocks of followed tasks: counted only */
 };
 
 /* CPU time of tasks that do not belong to the workload, by name. */
 struct frt_outside {
-	uint32_t level; /* 0: all of them */
+	uint32_t level;			    /* 0: all of them */
 	uint32_t own;			    /* 1: frtrace itself */
 	uint64_t cpu_ns, over_ns;	    /* while measuring: CPU time, length of it */
 	uint64_t base_cpu_ns, base_over_ns; /* baseline taken while settling */

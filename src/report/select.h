@@ -7,7 +7,7 @@
 #include "report/report.h"
 
 #define SELECT_LEVELS 64 /* different levels looked at, at most */
-#define SELECT_EVERY  "" /* as step: all of them, delete and control too */
+#define SELECT_EVERY ""	 /* as step: all of them, delete and control too */
 
 /* The rows of one --at: one per run (--repeat). The level measured once more at
  * the end is none of them. */

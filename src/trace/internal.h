@@ -82,7 +82,7 @@ struct trace {
 	struct functions fn;
 	struct outside outside;
 	uint64_t garbled; /* events shorter than their type, since the last trace__loss */
-	int sink_err; /* the sink failed: everything after is dropped */
+	int sink_err;	  /* the sink failed: everything after is dropped */
 	bool sampling, paused;
 	bool contention;	 /* the kernel tells of contended locks */
 	char sample_reason[160]; /* why there is no sampling though it was asked for */

@@ -24,22 +24,36 @@ static int body_restart(void *arg)
 	return read(fds[0], &c, 1) == 1 ? 0 : 1;
 }
 
-static void *stopper(void *arg)
+/* Waits until the process is in this state (proc(5): S sleeps, T is stopped). */
+static void await_state(pid_t pid, char want)
 {
-	int *fds = arg;
+	char path[64], state = 0;
 
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	for (int i = 0; i < 20000 && state != want; i++) {
+		FILE *f = fopen(path, "re");
+
+		if (!f || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+			state = 0;
+		if (f)
+			fclose(f);
+		usleep(200);
+	}
+	assert_int_equal(state, want);
+}
+
+static void stop_and_continue(const int *fds)
+{
 	for (unsigned i = 1; i <= 2; i++) {
 		while (told->go < i)
 			usleep(500);
-		usleep(15000);
+		await_state(fds[2], 'S');
 		kill(fds[2], SIGSTOP);
-		usleep(15000);
+		await_state(fds[2], 'T');
 		kill(fds[2], SIGCONT);
 	}
-	usleep(15000);
-	if (write(fds[1], "x", 1) != 1)
-		abort();
-	return NULL;
+	await_state(fds[2], 'S');
+	assert_int_equal(write(fds[1], "x", 1), 1);
 }
 
 /* Stopped and continued in the middle, a call is still one call. */
@@ -59,7 +73,7 @@ static void test_restart(void **state)
 	if (!pid)
 		_exit(body_restart(fds));
 	fds[2] = pid;
-	stopper(fds);
+	stop_and_continue(fds);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	for (int i = 0; i < 200 && !d; i++) {
 		assert_int_equal(trace__drain(tracer), 0);
