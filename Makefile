@@ -118,7 +118,7 @@ $(call obj,$(wildcard tests/unit/*.c)): ALL_CFLAGS += -Itests/unit
 
 # The tracer against the real kernel: root, BPF.
 ifneq ($(BPF),0)
-TRACE_O := $(call obj,$(filter-out src/trace/none.c,$(wildcard src/trace/*.c)))
+TRACE_O := $(call obj,$(filter-out src/trace/none.c,$(wildcard src/trace/*.c)) $(wildcard src/env/*.c))
 SYSTEM := $(patsubst tests/system/test_%.c,$(B)/tests/system_%,$(wildcard tests/system/test_*.c))
 $(B)/tests/system_%: tests/system/test_%.c $(wildcard tests/system/*.h) $(TRACE_O) $(B)/libright.a
 	$(call say,TEST,$@)
