@@ -162,6 +162,12 @@ int statedir__lock(void)
 		}
 		while (flock(fd, LOCK_EX) && errno == EINTR)
 			;
+		/* A ledger says what to remove, and --destroy's commands to run: as root. So
+		 * nobody else may have written there. */
+		if (!fstat(fd, &a) && (a.st_uid != geteuid() || a.st_mode & 022)) {
+			close(fd);
+			return -EPERM;
+		}
 		/* another may have removed it between our open and our lock */
 		if (!fstat(fd, &a) && !stat(WL_STATE_DIR, &b) && a.st_dev == b.st_dev &&
 		    a.st_ino == b.st_ino)
