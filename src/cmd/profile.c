@@ -266,6 +266,8 @@ static int open_all(struct profile_run *r, const char *command)
 		return cli__error(
 			CLI_UNABLE,
 			"not root: network namespaces need CAP_SYS_ADMIN; run it with sudo");
+	/* from here on there is something to clean up */
+	cli__on_signal(NULL, NULL);
 	session__init(&r->s, (unsigned)o->streams, o->untraced ? 0 : (unsigned)o->freq);
 	if (o->create && !o->argv) {
 		r->s.mask = r->rules = rules__new();
