@@ -412,6 +412,7 @@ static int open_workload(struct rate_run *r)
 	r->s.streams = r->c.streams;
 	r->s.run = r->c.run;
 	r->inner = session__hooks(&r->s);
+	cli__on_signal(NULL, NULL); /* from here on there is something to clean up */
 	rc = workload__open(&wo, &r->w, r->err, sizeof(r->err));
 	if (rc)
 		return cli__error(CLI_UNABLE, "%s", r->err);
