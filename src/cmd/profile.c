@@ -184,6 +184,7 @@ static json_t *options_object(const struct profile_opts *o)
 	json_object_set_new(opts, "streams", json_integer((json_int_t)o->streams));
 	json_object_set_new(opts, "repeat", json_integer((json_int_t)o->repeat));
 	json_object_set_new(opts, "freq", json_integer(o->untraced ? 0 : (json_int_t)o->freq));
+	json_object_set_new(opts, "timeline", json_integer((json_int_t)o->timeline));
 	json_object_set_new(opts, "keep", json_boolean(o->keep));
 	if (o->sudo)
 		json_object_set_new(opts, "sudo", json_string(o->sudo));
