@@ -328,12 +328,12 @@ int cmd_attach(int argc, char **argv)
 		status = cli__error(CLI_FAILED, "out of memory");
 		goto out;
 	}
+	follow__signals(); /* also while the programs are loaded */
 	status = check_target(&a);
 	if (!status)
 		status = follow__open(&f, &a.o, "attach", command);
 	if (status)
 		goto out;
-	follow__signals();
 	status = follow_targets(&f, t, &a);
 	if (status)
 		goto out;

@@ -185,7 +185,6 @@ static int run_it(struct follow *f, struct run_args *a, struct child *c)
 	if (rc)
 		return cli__error(CLI_OWN_FAILURE, "process %d: cannot be followed: %s", c->pid,
 				  strerror(-rc));
-	follow__signals();
 	if (write(c->go, "g", 1) != 1)
 		return cli__error(CLI_OWN_FAILURE, "process %d: %s", c->pid, strerror(errno));
 	close_fd(&c->go);
@@ -259,6 +258,7 @@ int cmd_run(int argc, char **argv)
 		status = cli__error(CLI_OWN_FAILURE, "cannot start a process: %s", strerror(-rc));
 		goto out;
 	}
+	follow__signals(); /* also while the programs are loaded */
 	if (!a.o.report)
 		f.out = stderr;
 	status = follow__open(&f, &a.o, "run", command);
