@@ -143,7 +143,8 @@ void symbols__finish(struct symbols *s)
 	struct symbol *v;
 	char *names;
 
-	qsort(s->v, s->n, sizeof(*s->v), by_address);
+	if (s->n)
+		qsort(s->v, s->n, sizeof(*s->v), by_address);
 	s->sorted = true;
 	/* The table does not grow any more: give back what growing took ahead. */
 	v = s->n ? realloc(s->v, s->n * sizeof(*s->v)) : s->v;
