@@ -79,6 +79,7 @@ own_cgroup() {
 # shellcheck disable=SC2317 # called by the trap
 clear_away() {
 	local m
+	[ "$BASHPID" = $$ ] || return 0 # not when a subshell dies
 	cd /
 	while read -r m; do
 		umount -l "$m"
