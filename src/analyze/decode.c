@@ -211,6 +211,10 @@ const char *decode__call(const struct syscalls *s, const struct frt_call *c, cha
 {
 	const char *name = decode__number(s, c->nr, buf);
 
+	/* a search through PATH; which of its tries is sent depends on its time, so
+	 * it must not be counted among those that became a program */
+	if (c->ret < 0 && (!strcmp(name, "execve") || !strcmp(name, "execveat")))
+		return "execve (failed)";
 	if (name == buf || c->detail >= sizeof(families) / sizeof(*families) ||
 	    !families[c->detail] || c->nr < 0 || c->nr & FRT_NR_COMPAT)
 		return name;

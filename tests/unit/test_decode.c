@@ -96,6 +96,7 @@ static void pseudo_calls(void **state)
 	is((struct frt_call){ .nr = FRT_NR_COMPAT | 4 }, "compat");
 	is((struct frt_call){ .nr = FRT_NR_COMPAT | NR_UNSHARE, .detail = FRT_DET_NS }, "compat");
 	is((struct frt_call){ .nr = NR_EXECVE }, "execve");
+	is((struct frt_call){ .nr = NR_EXECVE, .ret = -2 }, "execve (failed)");
 	is((struct frt_call){ .nr = 399 }, "call 399");
 	is((struct frt_call){ .nr = NR_MOUNT, .detail = FRT_DET_BAD }, "mount");
 	is((struct frt_call){ .nr = NR_MOUNT, .detail = 4711 }, "mount");
