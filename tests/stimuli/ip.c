@@ -547,6 +547,8 @@ int main(int argc, char **argv)
 	j.t = mmap(NULL, sizeof(*j.t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (j.t == MAP_FAILED)
 		die("mmap");
+	/* whoever started us shall be waiting before we go ahead of it */
+	poll(NULL, 0, 1);
 	go_ahead(true);
 	k->run(&j);
 	write_log(&j);
