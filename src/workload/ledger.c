@@ -267,7 +267,9 @@ int ledger__create(struct ledger *l, const char *run_id, uint64_t first_ino, cha
 	dir = statedir__lock();
 	if (dir < 0)
 		return fail(err, errlen, dir,
-			    "%s: %s; frtrace keeps its ledger there: make it writable",
+			    dir == -EPERM
+				    ? "%s: others may write there; make it root's alone (mode 0700)"
+				    : "%s: %s; frtrace keeps its ledger there: make it writable",
 			    WL_STATE_DIR, strerror(-dir));
 	snprintf(l->path, sizeof(l->path), "%s/%s.ledger", WL_STATE_DIR, run_id);
 	l->fd = open(l->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW,

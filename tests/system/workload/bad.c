@@ -215,11 +215,15 @@ static void no_ledger(void)
 	CHECK(workload__open(&o, &w, err, sizeof(err)) == -EROFS);
 	one_line(err, WORDS("/run/frtrace", "Read-only"));
 	CHECK(!wlt_run("mount -o remount,rw /run; mkdir /run/frtrace;"
-		       "mount -t tmpfs -o size=4k,nr_inodes=2 t /run/frtrace;"
+		       "mount -t tmpfs -o mode=700,size=4k,nr_inodes=2 t /run/frtrace;"
 		       "head -c 4096 /dev/zero > /run/frtrace/full 2>/dev/null"));
 	CHECK(workload__open(&o, &w, err, sizeof(err)) == -ENOSPC);
 	one_line(err, WORDS("/run/frtrace", "No space"));
 	CHECK(!wlt_run("test $(ls /run/frtrace) = full"));
+	/* What others may write to is not believed. */
+	CHECK(!wlt_run("umount /run/frtrace && chmod 777 /run/frtrace"));
+	CHECK(workload__open(&o, &w, err, sizeof(err)) == -EPERM);
+	one_line(err, WORDS("/run/frtrace", "others"));
 }
 
 /* Out of inodes in the middle of a fill: the limit by name, and a clean end. */
