@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# timeout: 400
+# timeout: 600
 # The workload by its interface, without a tracer: build/tests/workload, whose
 # cases isolate themselves. test_workload.sh [CASE…] runs those named.
 dir=${FRT_BUILD:-$(cd "$(dirname "$0")/../.." && pwd)/build}

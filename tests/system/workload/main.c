@@ -128,6 +128,7 @@ int main(int argc, char **argv)
 	int bad = 0;
 
 	(void)argc;
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (geteuid()) {
 		printf("skip: not root\n");
 		return SKIPPED;
