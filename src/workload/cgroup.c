@@ -8,6 +8,7 @@
 #include "workload/internal.h"
 #include "workload/procfs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -126,6 +127,22 @@ void cgroup__kill(const char *dir)
 			kill_listed(dir);
 		usleep(10000);
 	}
+}
+
+/* A run that lives is in its cgroup, so one that can be removed is nobody's: what
+ * is left when the ledger that named it has gone (with its /run, say). */
+void cgroup__sweep(void)
+{
+	struct dirent *e;
+	char own[400];
+	DIR *d;
+
+	d = own_dir(own, sizeof(own)) ? opendir(own) : NULL;
+	while (d && (e = readdir(d)))
+		if (!strncmp(e->d_name, PREFIX, strlen(PREFIX)))
+			unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
+	if (d)
+		closedir(d);
 }
 
 void cgroup__leave(struct workload *w, bool kill)

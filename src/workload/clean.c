@@ -452,6 +452,8 @@ int workload__clean(bool dry_run, void (*say)(void *ctx, const char *line), void
 	free(runs);
 	if (rc)
 		return rc;
+	if (!dry_run)
+		cgroup__sweep();
 	rc = rundir__undo(dry_run);
 	if (rc < 0) {
 		told(&c, false, "the shared mount of %s cannot be undone: %s", WL_RUN_DIR,

@@ -265,5 +265,7 @@ int existing__count(uint64_t *n);
 void cgroup__enter(struct workload *w);
 void cgroup__leave(struct workload *w, bool kill);
 void cgroup__kill(const char *dir);
+/* Removes what dead runs left of them. */
+void cgroup__sweep(void);
 
 #endif
