@@ -85,7 +85,11 @@ clear_away() {
 		umount -l "$m"
 	done < <(awk -v t="$T/" 'index($5, t) == 1 { print $5 }' /proc/self/mountinfo)
 	rm -rf --one-file-system "$T"
-	[ -z "$cgroup" ] || { echo $$ >"$cgroup_back/cgroup.procs" && rmdir "$cgroup"; }
+	[ -n "$cgroup" ] && echo $$ >"$cgroup_back/cgroup.procs" || return 0
+	for _ in 1 2 3 4 5 6 7 8 9 10; do # the dead leave it a little later
+		rmdir "$cgroup" 2>/dev/null && return
+		sleep 0.1
+	done
 }
 
 # isolate "$@": the rest of the test in mount and network namespaces of its own,
