@@ -130,6 +130,13 @@ for ((r = 0; r < runs; r++)); do
 	fi
 done
 
+# The comparison itself must be able to fail: a report that is 2 ms wrong.
+cp run0.truth wrong.truth
+jq '.levels[0].steps[] |= (.user_ns -= 2000000 |
+	.actions[] |= if .action == "clock_nanosleep" then .blocked_ns += 2000000
+		      elif .action | IN("readv", "exit") then .kernel_ns -= 2000000 else . end)' run0.json >wrong.json
+check "a report that is 2 ms wrong is found out" [ "$(faults wrong | cut -d: -f1 | sort -u | wc -l)" -eq 5 ]
+
 # A grandchild that outlives its step is in no wall.
 configure add daemon 5000 exec none 0 sysctl none 0 veth none 0 delete none 0
 if bad=$(measure daemon); then
