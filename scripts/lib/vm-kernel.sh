@@ -90,18 +90,18 @@ kernel_index() {
 # The packages a kernel is made of: the meta package's image, and what of the same
 # build that one depends on (since 6.17 image, binary, modules and base are apart).
 kernel_packages() {
-	local home=$1 todo=$2 seen=' ' pkg dep out=''
-	while [ -n "$todo" ]; do
-		pkg=${todo%%$'\n'*}
-		todo=${todo#"$pkg"}
-		todo=${todo#$'\n'}
+	local home=$1 queue=$2 seen=' ' pkg dep out=''
+	while [ -n "$queue" ]; do
+		pkg=${queue%%$'\n'*}
+		queue=${queue#"$pkg"}
+		queue=${queue#$'\n'}
 		[[ $seen != *" $pkg "* ]] || continue
 		seen+="$pkg "
 		dep=$(kernel_apt apt-cache "$home" show --no-all-versions "$pkg" 2>/dev/null |
 			sed -n 's/^\(Pre-\)\{0,1\}Depends: //p' | tr ',|' '\n' | awk '{ print $1 }' |
 			grep -E '^linux-(image|binary|modules|base)-[0-9]' || true)
 		[[ $pkg == linux-image-cloud-* ]] || out+=$pkg$'\n'
-		todo+=${dep:+${todo:+$'\n'}$dep}
+		queue+=${dep:+${queue:+$'\n'}$dep}
 	done
 	printf '%s' "$out"
 }
@@ -152,7 +152,7 @@ kernel_fetch() {
 # Of what was unpacked below $2/root: the kernel, its options, and the modules
 # of the list with what they need, made plain and indexed.
 kernel_keep() {
-	local name=$1 new=$2 release image tree stage todo mod file dep seen=' '
+	local name=$1 new=$2 release image tree stage queue mod file dep seen=' '
 	image=$(find "$new/root" -path '*/boot/vmlinuz-*' -o -path '*/lib/modules/*/vmlinuz' | head -n 1)
 	[ -n "$image" ] || die 1 "kernel $name: no vmlinuz in its packages"
 	tree=$(find "$new/root" -type d -path '*/lib/modules/*' -name kernel | head -n 1)
@@ -167,10 +167,10 @@ kernel_keep() {
 	mkdir -p "$stage/kernel"
 	find "$(dirname "$tree")" -maxdepth 1 -name 'modules.builtin*' -exec cp {} "$stage" \;
 	(cd "$tree" && find . -name '*.ko*') >"$new/files"
-	todo=$vm_modules
-	while [ -n "${todo//[[:space:]]/}" ]; do
+	queue=$vm_modules
+	while [ -n "${queue//[[:space:]]/}" ]; do
 		dep=''
-		for mod in $todo; do
+		for mod in $queue; do
 			mod=${mod//-/_}
 			[[ $seen != *" $mod "* ]] || continue
 			seen+="$mod "
@@ -186,7 +186,7 @@ kernel_keep() {
 			file=$stage/kernel/${file%.ko*}.ko
 			dep+=" $(tr '\0' '\n' <"$file" | sed -n 's/^depends=//p' | head -n 1 | tr ',' ' ')"
 		done
-		todo=$dep
+		queue=$dep
 	done
 	rm "$new/files"
 	ln -s usr/lib "$new/stage/lib"
