@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/doctor.h"
+#include "util/utf8.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -50,6 +51,8 @@ static int set_wrapped(struct libscols_line *l, size_t column, const char *text,
 
 	if (!copy)
 		return -ENOMEM;
+	if (!utf8__available())
+		utf8__to_ascii(copy);
 	wrap_words(copy, width);
 	return scols_line_refer_data(l, column, copy);
 }
@@ -75,6 +78,7 @@ static int add_columns(struct libscols_table *t)
 int report__doctor_text(FILE *f, const struct doctor_row *v, size_t n, bool color)
 {
 	struct libscols_table *t = scols_new_table();
+	struct utf8 utf8;
 	int rc;
 
 	if (!t)
@@ -101,8 +105,11 @@ int report__doctor_text(FILE *f, const struct doctor_row *v, size_t n, bool colo
 		if (color && !rc)
 			scols_cell_set_color(scols_line_get_cell(l, 1), state_color(v[i].state));
 	}
-	if (!rc)
+	if (!rc) {
+		utf8__begin(&utf8);
 		rc = scols_print_table(t);
+		utf8__end(&utf8);
+	}
 	scols_unref_table(t);
 	return rc;
 }

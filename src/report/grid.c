@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/grid.h"
+#include "util/utf8.h"
 
 #include <errno.h>
 #include <libsmartcols/libsmartcols.h>
-#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static char *text_of(struct grid *g, const char *fmt, va_list ap)
 		g->rc = -ENOMEM;
 		return NULL;
 	}
-	return s;
+	return utf8__available() ? s : utf8__to_ascii(s);
 }
 
 void grid__column(struct grid *g, int align, const char *fmt, ...)
@@ -106,7 +106,7 @@ void grid__number(struct grid *g, double v, int decimals)
 
 int grid__print(struct grid *g)
 {
-	locale_t utf8, before;
+	struct utf8 utf8;
 	int rc;
 
 	if (!g)
@@ -114,13 +114,9 @@ int grid__print(struct grid *g)
 	rc = g->rc;
 	if (!rc && scols_table_get_nlines(g->t)) {
 		/* libsmartcols shows what the locale cannot print as \xNN */
-		utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-		before = utf8 ? uselocale(utf8) : (locale_t)0;
+		utf8__begin(&utf8);
 		rc = scols_print_table(g->t);
-		if (utf8) {
-			uselocale(before);
-			freelocale(utf8);
-		}
+		utf8__end(&utf8);
 	}
 	scols_unref_table(g->t);
 	free(g);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The text report: which parts there are, and in which order. */
 #include "report/text.h"
+#include "util/utf8.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <string.h>
 
 /* One row per view, in the order of report__views. */
@@ -84,7 +84,7 @@ static int print_report(struct text *t, const char *view)
 int report__text(FILE *f, const struct frt_profile *p, const struct report_opts *o)
 {
 	struct text t = { .f = f, .p = p, .color = o->color };
-	locale_t utf8, old = (locale_t)0;
+	struct utf8 utf8;
 	int err;
 
 	t.width = o->width > 100 || o->width == 0 ? 100 : o->width < 60 ? 60 : o->width;
@@ -93,15 +93,9 @@ int report__text(FILE *f, const struct frt_profile *p, const struct report_opts 
 		return -ENOMEM;
 	find_ends(&t);
 	t.decimals = find_decimals(p);
-	/* the report is UTF-8 and its numbers have points, whatever the caller's locale */
-	utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-	if (utf8)
-		old = uselocale(utf8);
+	utf8__begin(&utf8);
 	err = print_report(&t, o->view);
-	if (utf8) {
-		uselocale(old);
-		freelocale(utf8);
-	}
+	utf8__end(&utf8);
 	arena__free(t.a);
 	if (!err)
 		err = t.err;

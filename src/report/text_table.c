@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tables that come out the same in a terminal, a pipe and a file. */
 #include "report/text.h"
+#include "util/utf8.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -53,6 +54,20 @@ static unsigned text_width(const char *s)
 	return n;
 }
 
+/* What libsmartcols gets to see of s. */
+static const char *shown(struct text *t, const char *s)
+{
+	char *copy;
+
+	if (utf8__available())
+		return s;
+	copy = arena__strdup(t->a, s);
+	if (copy)
+		return utf8__to_ascii(copy);
+	t->err = -ENOMEM;
+	return "";
+}
+
 struct text_table *text_table__new(struct text *t, const struct text_column *columns, size_t n)
 {
 	struct text_table *tb = arena__alloc(t->a, sizeof(*tb));
@@ -64,6 +79,8 @@ struct text_table *text_table__new(struct text *t, const struct text_column *col
 	tb->t = t;
 	tb->ncolumns = n;
 	memcpy(tb->column, columns, n * sizeof(*columns));
+	for (size_t c = 0; c < n; c++)
+		tb->column[c].head = shown(t, columns[c].head);
 	return tb;
 }
 
@@ -85,7 +102,8 @@ void text_table__colored(struct text_table *tb, const char *color, const char *s
 {
 	if (!tb || tb->t->err || !tb->nlines || tb->at >= tb->ncolumns)
 		return;
-	tb->line[tb->nlines - 1].cell[tb->at++] = (struct cell){ s, *s ? color : NULL };
+	tb->line[tb->nlines - 1].cell[tb->at++] = (struct cell){ shown(tb->t, s),
+								 *s ? color : NULL };
 }
 
 void text_table__cell(struct text_table *tb, const char *s)
@@ -207,7 +225,7 @@ static const char *cut(struct text *t, const char *s, unsigned width)
 		n += wcwidth(wc) > 0 ? (unsigned)wcwidth(wc) : 0;
 		p += len;
 	}
-	return text__printf(t, "%.*s…", (int)(p - s), s);
+	return shown(t, text__printf(t, "%.*s…", (int)(p - s), s));
 }
 
 /* The column that all lines of a tree hang in, branches included, as scols wants it. */

@@ -129,28 +129,57 @@ void cgroup__kill(const char *dir)
 	}
 }
 
+#define NESTED_MAX 8 /* runs of runs */
+
+/* Removes what is empty among the runs' cgroups in fd, innermost first. fd is closed. */
+static void sweep(int fd, int depth)
+{
+	struct dirent *e;
+	DIR *d = fdopendir(fd);
+
+	if (!d) {
+		close(fd);
+		return;
+	}
+	while ((e = readdir(d))) {
+		if (strncmp(e->d_name, PREFIX, strlen(PREFIX)))
+			continue;
+		if (!unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR) || depth == NESTED_MAX)
+			continue;
+		/* busy: a task is in it, or the cgroup of a run that was started in it */
+		fd = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		sweep(fd, depth + 1);
+		unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
+	}
+	closedir(d);
+}
+
 /* A run that lives is in its cgroup, so one that can be removed is nobody's: what
  * is left when the ledger that named it has gone (with its /run, say). */
 void cgroup__sweep(void)
 {
-	struct dirent *e;
 	char own[400];
-	DIR *d;
+	int fd;
 
-	d = own_dir(own, sizeof(own)) ? opendir(own) : NULL;
-	while (d && (e = readdir(d)))
-		if (!strncmp(e->d_name, PREFIX, strlen(PREFIX)))
-			unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
-	if (d)
-		closedir(d);
+	if (!own_dir(own, sizeof(own)))
+		return;
+	fd = open(own, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		sweep(fd, 0);
 }
 
 void cgroup__leave(struct workload *w, bool kill)
 {
 	if (!w->cgroup)
 		return;
-	if (write_text(w->cgroup_back, "cgroup.procs", "0"))
+	/* We cannot kill a cgroup that we are in; each of its tasks we can. */
+	if (write_text(w->cgroup_back, "cgroup.procs", "0")) {
+		if (kill)
+			kill_listed(w->cgroup);
 		return;
+	}
 	if (kill)
 		cgroup__kill(w->cgroup);
 	else
