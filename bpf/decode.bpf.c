@@ -27,10 +27,9 @@ static __always_inline long read_string(char *to, u32 room, u64 from)
 
 /* The target, a tab, then the end of the other string: of a path into /proc
  * its end says what it is. */
-static __always_inline long decode_mount_text(struct task_state *s)
+static __always_inline long decode_mount_text(struct task_state *s, u32 use)
 {
 	u64 target = s->ptr[0], tail = s->ptr[1];
-	u32 use = FRT_SCRATCH_TASK;
 	struct frt_scratch *sc = bpf_map_lookup_elem(&scratches, &use);
 	long n, m;
 
@@ -88,7 +87,7 @@ static __always_inline unsigned long file__magic(struct file *f)
 static __always_inline long decode_write(struct task_state *s, u32 fd)
 {
 	struct file *f = file_of(fd);
-	u32 use = FRT_SCRATCH_TASK;
+	u32 use = FRT_SCRATCH_ENTRY;
 	struct frt_scratch *sc;
 	struct dentry *d, *up;
 	u32 depth = 0, len = 0;
@@ -206,7 +205,7 @@ static __always_inline long decode_send(struct task_state *s, u32 fd)
 	s->call.flags = 0;
 	s->call.nl_proto = BPF_CORE_READ(sk, sk_protocol);
 	s->call.nl_type = s->call.nl_flags = s->call.nl_msgs = 0;
-	return decode_netlink(s->slot);
+	return decode_netlink(s->slot, FRT_SCRATCH_ENTRY);
 }
 
 /* Strings were not in memory: once more at the exit. */
@@ -279,7 +278,7 @@ int decode_entry(u32 slot, u64 regs)
 		s->call.flags = FRT_ARG3(&b);
 		s->ptr[0] = FRT_ARG1(&b);
 		s->ptr[1] = FRT_ARG3(&b) & MS_BIND ? FRT_ARG0(&b) : FRT_ARG2(&b);
-		reread(s, decode_mount_text(s));
+		reread(s, decode_mount_text(s, FRT_SCRATCH_ENTRY));
 		break;
 	case NR_umount2:
 	case NR_open_tree:
@@ -293,7 +292,7 @@ int decode_entry(u32 slot, u64 regs)
 				: nr == NR_open_tree ? FRT_ARG2(&b)
 						     : FRT_ARG1(&b);
 		s->ptr[1] = 0;
-		reread(s, decode_mount_text(s));
+		reread(s, decode_mount_text(s, FRT_SCRATCH_ENTRY));
 		break;
 	case NR_fsmount:
 		s->call.detail = FRT_DET_MOUNT;
@@ -326,10 +325,10 @@ int decode_exit(u32 slot, s64 ret)
 		switch (s->call.detail) {
 		case FRT_DET_MOUNT:
 			err = s->call.nr == NR_mount_setattr ? decode_mount_attr(s)
-							     : decode_mount_text(s);
+							     : decode_mount_text(s, FRT_SCRATCH_EXIT);
 			break;
 		case FRT_DET_NETLINK:
-			err = decode_netlink(slot);
+			err = decode_netlink(slot, FRT_SCRATCH_EXIT);
 			break;
 		case FRT_DET_NS:
 			err = decode_clone3(s);

@@ -17,8 +17,9 @@
 int decode_entry(u32 slot, u64 regs);
 /* At its exit: the strings again, and what only the end can tell. */
 int decode_exit(u32 slot, s64 ret);
-/* What is sent on a netlink socket, ptr[0] and ptr[1] of the state saying where:
+/* What is sent on a netlink socket, ptr[0] and ptr[1] of the state saying where; use:
+ * whose room to work in (enum frt_scratch_use).
  * < 0 when it cannot be read. */
-int decode_netlink(u32 slot);
+int decode_netlink(u32 slot, u32 use);
 
 #endif

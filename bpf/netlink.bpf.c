@@ -118,9 +118,8 @@ static __always_inline long next_message(struct frt_nl_walk *w)
  * ptr[1] 0 (sendmsg). Vectors hold one message each, unless the first is a
  * header whose body follows in the second.
  */
-int decode_netlink(u32 slot)
+int decode_netlink(u32 slot, u32 use)
 {
-	u32 use = FRT_SCRATCH_TASK;
 	struct frt_scratch *sc = bpf_map_lookup_elem(&scratches, &use);
 	struct task_state *s = slot__get(slot);
 	struct frt_nl_walk *w;

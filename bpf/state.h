@@ -114,7 +114,12 @@ struct frt_nl_walk {
 	u32 n, kind, moved;
 };
 
-/* Room that does not fit on the stack; one of each CPU and program kind. */
+/*
+ * Room that does not fit on the stack; of each CPU one for each program that needs it.
+ * From 7.0 on a tracepoint no longer keeps its programs from being preempted (it is under
+ * SRCU), so another task's program may run on the CPU in between. Never the same program:
+ * the kernel leaves one out that has already begun there.
+ */
 struct frt_scratch {
 	union {
 		struct frt_ev_exec exec;
@@ -127,7 +132,13 @@ struct frt_scratch {
 	};
 };
 
-enum frt_scratch_use { FRT_SCRATCH_TASK, FRT_SCRATCH_SAMPLE, FRT_SCRATCHES };
+enum frt_scratch_use {
+	FRT_SCRATCH_ENTRY, /* frt_sys_enter */
+	FRT_SCRATCH_EXIT,  /* frt_sys_exit */
+	FRT_SCRATCH_EXEC,  /* frt_exec */
+	FRT_SCRATCH_SAMPLE,
+	FRT_SCRATCHES
+};
 
 /* Progress of a walk that takes several runs. */
 struct frt_walk {

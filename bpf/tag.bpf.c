@@ -55,7 +55,7 @@ SEC("raw_tp/sched_process_exec")
 int frt_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *t = (void *)ctx->args[0];
-	u32 old_tid = (u32)ctx->args[1], tid, slot, *have, use = FRT_SCRATCH_TASK;
+	u32 old_tid = (u32)ctx->args[1], tid, slot, *have, use = FRT_SCRATCH_EXEC;
 	struct frt_cpu *c = this_cpu();
 	struct task_state *s;
 	struct frt_scratch *sc;
