@@ -177,19 +177,6 @@ int follow__open(struct follow *f, const struct follow_opts *o, const char *mode
 	return 0;
 }
 
-static int drain(struct follow *f)
-{
-	int rc;
-
-	pthread_mutex_lock(&f->s.lock);
-	rc = trace__drain(f->s.trace);
-	if (rc && !f->s.put_error)
-		f->s.put_error = rc;
-	rc = f->s.put_error;
-	pthread_mutex_unlock(&f->s.lock);
-	return rc;
-}
-
 int follow__wait(struct follow *f, int fd, int ms)
 {
 	struct pollfd p[2] = { { .fd = trace__fd(f->s.trace), .events = POLLIN },
@@ -202,7 +189,7 @@ int follow__wait(struct follow *f, int fd, int ms)
 		if (poll(p, 2, RING_LOOK_MS) < 0 && errno != EINTR)
 			return -errno;
 		ready = fd >= 0 && p[1].revents;
-		rc = drain(f);
+		rc = session__drain(&f->s);
 		now = now_ns();
 		if (!rc && now - f->period.t0 >= COUNT_EVERY_NS) {
 			rc = end_period(f);
@@ -237,21 +224,16 @@ int follow__finish(struct follow *f, int status)
 	if (f->o->live)
 		live__end();
 	trace__sampling(f->s.trace, false);
-	rc = trace__outside_end(f->s.trace);
-	pthread_mutex_lock(&f->s.lock);
-	if (!rc)
-		rc = trace__outside_put(f->s.trace, 0);
-	if (rc && !f->s.put_error)
-		f->s.put_error = rc;
-	pthread_mutex_unlock(&f->s.lock);
-	rc = end_period(f);
+	session__put_outside(&f->s);
+	end_period(f);
 	end = json_pack("{s:i, s:I}", "status", status, "map_bytes",
 			(json_int_t)trace__map_bytes(f->s.trace));
-	if (!rc)
-		rc = f->s.put_error;
-	if (!rc)
-		rc = record__finish(f->s.rec, end);
+	rc = record__finish(f->s.rec, end);
 	json_decref(end);
+	if (session__why(&f->s, f->err, sizeof(f->err)))
+		status = cli__worse(status, cli__error(CLI_FAILED, "%s", f->err));
+	if (f->s.put_error)
+		return status;
 	if (rc)
 		return cli__worse(status,
 				  cli__error(CLI_FAILED,

@@ -32,19 +32,41 @@ struct profile_run {
 	struct rules *rules; /* --create: for what is kept of arguments */
 	struct frt_level level[PROFILE_LEVELS_MAX + 1];
 	uint32_t level_id;
+	bool said; /* what went wrong in the session */
 	char err[512];
 };
+
+/* A failure of the record or the tracer, said once; the exit status. */
+static int session_failed(struct profile_run *r)
+{
+	if (!r->said && session__why(&r->s, r->err, sizeof(r->err)))
+		cli__error(CLI_FAILED, "%s", r->err);
+	r->said = true;
+	return CLI_FAILED;
+}
 
 /* A failure of the workload as an error line; the exit status. */
 static int workload_failed(struct profile_run *r, int rc)
 {
 	if (rc == -EINTR || cli__interrupted())
 		return CLI_INTERRUPTED;
-	if (r->s.put_error)
-		return cli__error(CLI_FAILED, "%s: %s; free some space or give another -o FILE",
-				  record__path(r->s.rec) ? record__path(r->s.rec) : "the record",
-				  strerror(-r->s.put_error));
+	if (session__error(&r->s))
+		return session_failed(r);
 	return cli__error(CLI_FAILED, "%s", workload__error(r->w));
+}
+
+static int outside_begin(struct session *s, bool baseline)
+{
+	int rc = s->trace ? trace__outside_begin(s->trace, baseline) : 0;
+
+	return session__cannot(s, "count what else runs", rc);
+}
+
+static int outside_end(struct session *s)
+{
+	int rc = s->trace ? trace__outside_end(s->trace) : 0;
+
+	return session__cannot(s, "count what else ran", rc);
 }
 
 /* What the machine does by itself while nothing is created. */
@@ -54,15 +76,16 @@ static int workload_failed(struct profile_run *r, int rc)
 static int take_baseline(struct profile_run *r)
 {
 	int ms = r->level_id == 1 ? BASELINE_FIRST_MS : BASELINE_MS;
+	struct session *s = &r->s;
 	int rc;
 
 	/* Who does not want to wait for quiet has no baseline. */
-	if (!r->s.trace || !r->o->settle)
+	if (!s->trace || !r->o->settle)
 		return 0;
-	rc = trace__outside_begin(r->s.trace, true);
+	rc = outside_begin(s, true);
 	for (; !rc && ms > 0 && !cli__interrupted(); ms -= 100)
 		poll(NULL, 0, 100);
-	return rc ? rc : trace__outside_end(r->s.trace);
+	return rc ? rc : outside_end(s);
 }
 
 static int measure_level(struct profile_run *r, uint32_t asked, bool again, uint64_t *existing)
@@ -87,21 +110,21 @@ static int measure_level(struct profile_run *r, uint32_t asked, bool again, uint
 		rc = workload__settle(r->w, &l);
 	if (!rc)
 		rc = take_baseline(r);
-	if (!rc && r->s.trace)
-		rc = trace__outside_begin(r->s.trace, false);
+	if (!rc)
+		rc = outside_begin(&r->s, false);
 	if (!rc)
 		rc = session__begin_creating(&r->s);
 	if (rc)
 		return rc;
 	rc = workload__create(r->w, &l, (uint32_t)o->warmup, (uint32_t)o->routers);
 	session__end_creating(&r->s);
-	if (r->s.trace && trace__outside_end(r->s.trace) && !rc)
-		rc = -ENOMEM;
+	if (outside_end(&r->s) && !rc)
+		rc = session__error(&r->s);
 	if (!rc && !o->keep)
 		rc = workload__delete_created(r->w, &l);
 	*existing = l.existing;
 	if (session__put_level(&r->s, &l) && !rc)
-		rc = r->s.put_error;
+		rc = session__error(&r->s);
 	return rc;
 }
 
@@ -121,9 +144,9 @@ static int measure_overhead(struct profile_run *r)
 		r->s.router_flags = FRT_ROUTER_OVERHEAD | (off ? FRT_ROUTER_UNTRACED : 0);
 		r->s.block = b + 1;
 		if (off)
-			rc = trace__pause(r->s.trace);
+			rc = session__cannot(&r->s, "detach the probes", trace__pause(r->s.trace));
 		if (!rc && !off)
-			rc = trace__outside_begin(r->s.trace, false);
+			rc = outside_begin(&r->s, false);
 		if (!rc)
 			rc = session__begin_creating(&r->s);
 		if (!rc)
@@ -132,12 +155,13 @@ static int measure_overhead(struct profile_run *r)
 				(uint32_t)(o->streams > 1 ? 2 * o->streams : OVERHEAD_ROUTERS));
 		session__end_creating(&r->s);
 		/* on as in a measured level: it costs, too */
-		if (!off && trace__outside_end(r->s.trace) && !rc)
-			rc = -ENOMEM;
+		if (!off && outside_end(&r->s) && !rc)
+			rc = session__error(&r->s);
 		if (!rc)
 			rc = workload__delete_created(r->w, &l);
 		if (off && !rc)
-			rc = trace__resume(r->s.trace);
+			rc = session__cannot(&r->s, "attach the probes again",
+					     trace__resume(r->s.trace));
 	}
 	r->s.router_flags = 0;
 	r->s.block = 0;
@@ -338,7 +362,7 @@ static int finish(struct profile_run *r, int status)
 	rc = record__finish(r->s.rec, end);
 	json_decref(end);
 	if (rc && r->s.put_error)
-		return cli__worse(status, CLI_FAILED); /* said when it happened */
+		return cli__worse(status, session_failed(r));
 	if (rc)
 		return cli__worse(
 			status,
@@ -370,7 +394,6 @@ int cmd_profile(int argc, char **argv)
 	struct profile_run r = { .o = &o };
 	char *command = cli__command_line(argc - 1, argv + 1);
 	int status, rc = profile__options(argc, argv, &o);
-	bool said; /* that the record cannot be written */
 
 	if (rc || !command) {
 		free(command);
@@ -387,11 +410,11 @@ int cmd_profile(int argc, char **argv)
 	if (!o.keep || status) {
 		rc = workload__remove_all(r.w);
 		if (rc && rc != -EINTR)
-			status = cli__worse(status, workload_failed(&r, rc));
+			status = cli__worse(status,
+					    cli__error(CLI_FAILED, "%s", workload__error(r.w)));
 	}
-	said = status && r.s.put_error;
-	if (session__drain_rest(&r.s) && !said)
-		status = cli__worse(status, workload_failed(&r, -EIO));
+	if (session__drain_rest(&r.s))
+		status = cli__worse(status, session_failed(&r));
 	if (!status && o.nprobes && trace__probes_missing(r.s.trace))
 		status = CLI_UNABLE;
 	if (!status && o.strict && session__lost(&r.s))

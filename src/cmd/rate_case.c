@@ -263,7 +263,8 @@ static int create(struct rate_run *r, struct frt_level *l, uint64_t routers)
 	if (rc)
 		return rc;
 	atomic_store(&r->c.alive, now_ns());
-	rc = -pthread_create(&watch.thread, NULL, watch_main, &watch);
+	rc = session__cannot(&r->s, "start the thread that looks for stalls",
+			     -pthread_create(&watch.thread, NULL, watch_main, &watch));
 	if (!rc) {
 		rc = workload__create(r->w, l, 0, (uint32_t)routers);
 		atomic_store(&watch.end, true);
@@ -271,7 +272,7 @@ static int create(struct rate_run *r, struct frt_level *l, uint64_t routers)
 	}
 	session__end_creating(&r->s);
 	if (l->id && session__put_level(&r->s, l) && !rc)
-		rc = r->s.put_error;
+		rc = session__error(&r->s);
 	return rc;
 }
 
@@ -375,10 +376,8 @@ static int failed(struct rate_run *r, int rc, bool *go_on)
 		snprintf(r->cause, sizeof(r->cause), "interrupted");
 		return CLI_INTERRUPTED;
 	}
-	if (r->s.put_error || r->put_error)
-		return cli__error(status, "%s: %s; free some space or give another -o FILE",
-				  record__path(r->s.rec) ? record__path(r->s.rec) : "the record",
-				  strerror(-(r->s.put_error ? r->s.put_error : r->put_error)));
+	if (session__why(&r->s, r->err, sizeof(r->err)))
+		return cli__error(status, "%s", r->err);
 	name_cause(r);
 	return cli__error(status, "%s", r->cause);
 }

@@ -162,8 +162,10 @@ static int watch(struct follow *f, struct child *c, int *ws)
 	}
 	if (rc < 0) {
 		/* the loop goes on unwatched to its end: it is not ours to stop */
-		cli__error(CLI_OWN_FAILURE, "the record: %s; the command runs on untraced",
-			   strerror(-rc));
+		if (!session__why(&f->s, f->err, sizeof(f->err)))
+			snprintf(f->err, sizeof(f->err), "cannot wait for events: %s",
+				 strerror(-rc));
+		cli__error(CLI_OWN_FAILURE, "%s; the command runs on untraced", f->err);
 	}
 	while (waitpid(c->pid, ws, 0) < 0 && errno == EINTR)
 		pass_signal(c);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <frtrace/events.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 
 void session__init(struct session *s, unsigned streams, unsigned freq)
@@ -42,6 +43,75 @@ static int put(void *ctx, enum frt_rec type, const void *item)
 	return s->put_error;
 }
 
+/* Under the lock: the first that could not be done sticks. What the sink refused
+ * comes back through the tracer, and is the record's. */
+static int cannot(struct session *s, const char *doing, int rc)
+{
+	if (rc && !s->put_error && !s->error) {
+		s->error = rc;
+		s->doing = doing;
+	}
+	return rc;
+}
+
+int session__cannot(struct session *s, const char *doing, int rc)
+{
+	pthread_mutex_lock(&s->lock);
+	cannot(s, doing, rc);
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+int session__error(struct session *s)
+{
+	int rc;
+
+	pthread_mutex_lock(&s->lock);
+	rc = s->put_error ? s->put_error : s->error;
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+/* What helps against an error of the tracer or a thread. */
+static const char *remedy(int rc)
+{
+	switch (-rc) {
+	case ENOSPC:
+	case E2BIG:
+	case ERANGE:
+		return "no place is left for one more task; follow fewer (--streams)";
+	case ENOMEM:
+		return "free some memory or ask for less";
+	case EAGAIN:
+		return "raise kernel.threads-max, or pids.max of the control group";
+	case EMFILE:
+	case ENFILE:
+		return "raise the limit of open files (ulimit -n, fs.file-max)";
+	case EBADMSG:
+		return "the kernel sent an event that this frtrace does not know; build it anew";
+	default:
+		return "`frtrace doctor` says what this kernel allows";
+	}
+}
+
+bool session__why(struct session *s, char *line, size_t size)
+{
+	const char *path = s->rec ? record__path(s->rec) : NULL;
+	bool any = true;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->put_error)
+		snprintf(line, size, "%s: %s; free some space or give another -o FILE",
+			 path ? path : "the record", strerror(-s->put_error));
+	else if (s->error)
+		snprintf(line, size, "cannot %s: %s; %s", s->doing, strerror(-s->error),
+			 remedy(s->error));
+	else
+		any = false;
+	pthread_mutex_unlock(&s->lock);
+	return any;
+}
+
 struct frt_sink session__sink(struct session *s)
 {
 	return (struct frt_sink){ .put = put, .ctx = s };
@@ -67,14 +137,7 @@ static volatile uint32_t *creator_begin(void *ctx, unsigned stream, uint32_t *ta
 	if (!s->trace)
 		return NULL;
 	rc = trace__add_creator(s->trace, stream, &cell, task);
-	if (rc) {
-		pthread_mutex_lock(&s->lock);
-		if (!s->put_error)
-			s->put_error = rc;
-		pthread_mutex_unlock(&s->lock);
-		return NULL;
-	}
-	return cell;
+	return session__cannot(s, "follow a creator", rc) ? NULL : cell;
 }
 
 static void creator_end(void *ctx, unsigned stream)
@@ -83,6 +146,29 @@ static void creator_end(void *ctx, unsigned stream)
 
 	if (s->trace)
 		trace__drop_creator(s->trace, stream);
+}
+
+/* Both under the lock. */
+static int drain(struct session *s)
+{
+	return cannot(s, "read what the kernel sent", trace__drain(s->trace));
+}
+
+static int flush(struct session *s)
+{
+	int rc = record__flush(s->rec);
+
+	if (rc && !s->put_error)
+		s->put_error = rc;
+	return rc;
+}
+
+int session__drain(struct session *s)
+{
+	pthread_mutex_lock(&s->lock);
+	drain(s);
+	pthread_mutex_unlock(&s->lock);
+	return session__error(s);
 }
 
 /* Walls, actions and waits come from the routers without sampling, frames from
@@ -111,19 +197,18 @@ static int router_end(void *ctx, const struct frt_router *r, const struct frt_st
 		      unsigned nsteps)
 {
 	struct session *s = ctx;
-	int rc = 0;
+	int rc;
 
 	pthread_mutex_lock(&s->lock);
-	if (!(r->flags & FRT_ROUTER_DELETE))
+	rc = s->error; /* of another thread, or of this one before its first router */
+	if (!rc && !(r->flags & FRT_ROUTER_DELETE))
 		rc = put(s, FRT_REC_ROUTER, r);
 	for (unsigned i = 0; !rc && i < nsteps; i++)
 		rc = put(s, FRT_REC_STEP, &steps[i]);
 	if (!rc && s->trace && s->streams == 1)
-		rc = trace__drain(s->trace);
+		rc = drain(s);
 	if (!rc && s->streams == 1)
-		rc = record__flush(s->rec);
-	if (rc && !s->put_error)
-		s->put_error = rc;
+		rc = flush(s);
 	pthread_mutex_unlock(&s->lock);
 	return rc;
 }
@@ -162,14 +247,8 @@ static void *drain_loop(void *arg)
 	struct pollfd p = { .fd = trace__fd(s->trace), .events = POLLIN };
 
 	while (!s->drain_stop) {
-		int rc;
-
 		poll(&p, 1, 20);
-		pthread_mutex_lock(&s->lock);
-		rc = trace__drain(s->trace);
-		if (rc && !s->put_error)
-			s->put_error = rc;
-		pthread_mutex_unlock(&s->lock);
+		session__drain(s);
 	}
 	return NULL;
 }
@@ -185,7 +264,7 @@ int session__begin_creating(struct session *s)
 	s->drain_stop = false;
 	rc = -pthread_create(&s->drainer, NULL, drain_loop, s);
 	s->draining = !rc;
-	return rc;
+	return session__cannot(s, "start the thread that reads what the kernel sends", rc);
 }
 
 void session__end_creating(struct session *s)
@@ -206,11 +285,11 @@ int session__put_level(struct session *s, const struct frt_level *l)
 
 	pthread_mutex_lock(&s->lock);
 	if (s->trace) {
-		rc = trace__drain(s->trace);
+		rc = drain(s);
 		if (!rc)
-			rc = trace__outside_put(s->trace, l->id);
+			rc = cannot(s, "record what else ran", trace__outside_put(s->trace, l->id));
 		if (!rc)
-			rc = trace__loss(s->trace, &loss);
+			rc = cannot(s, "count what was lost", trace__loss(s->trace, &loss));
 		loss.level = l->id;
 		if (!rc)
 			rc = put(s, FRT_REC_LOSS, &loss);
@@ -226,9 +305,19 @@ int session__put_level(struct session *s, const struct frt_level *l)
 	if (!rc)
 		rc = put(s, FRT_REC_LEVEL, l);
 	if (!rc)
-		rc = record__flush(s->rec);
-	if (rc && !s->put_error)
-		s->put_error = rc;
+		rc = flush(s);
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+int session__put_outside(struct session *s)
+{
+	int rc;
+
+	pthread_mutex_lock(&s->lock);
+	rc = cannot(s, "count what else ran", trace__outside_end(s->trace));
+	if (!rc)
+		rc = cannot(s, "record what else ran", trace__outside_put(s->trace, 0));
 	pthread_mutex_unlock(&s->lock);
 	return rc;
 }
@@ -238,18 +327,11 @@ int session__put_level(struct session *s, const struct frt_level *l)
 
 int session__drain_rest(struct session *s)
 {
-	int rc = 0;
-
 	if (!s->trace)
-		return 0;
+		return session__error(s);
 	for (int i = 0; i < REST_TRIES && trace__deferring(s->trace); i++)
 		poll(NULL, 0, REST_TRY_MS);
-	pthread_mutex_lock(&s->lock);
-	rc = trace__drain(s->trace);
-	if (rc && !s->put_error)
-		s->put_error = rc;
-	pthread_mutex_unlock(&s->lock);
-	return rc;
+	return session__drain(s);
 }
 
 bool session__lost(const struct session *s)

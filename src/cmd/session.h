@@ -21,6 +21,8 @@ struct session {
 	unsigned streams;
 	unsigned freq;
 	int put_error;	       /* first error of the record; 0 */
+	int error;	       /* first error of anything else: the tracer, a thread; 0 */
+	const char *doing;     /* what could not be done then */
 	uint32_t router_flags; /* or-ed to every router that begins */
 	uint32_t block;	       /* of --overhead */
 	uint32_t run;	       /* of --repeat */
@@ -45,6 +47,20 @@ void session__end_creating(struct session *s);
 /* Drains, then puts the level and what was lost in it. 0 or -errno. */
 int session__put_level(struct session *s, const struct frt_level *l);
 int session__put(struct session *s, enum frt_rec type, const void *item);
+
+/* Reads what is in the ring into the record. 0, or the session's first error. */
+int session__drain(struct session *s);
+
+/* Ends the count of what else runs and puts it, as of no level. 0 or -errno. */
+int session__put_outside(struct session *s);
+
+/* Notes that something beside the record could not be done (rc 0: it could). doing
+ * completes "cannot …" and must stay. Returns rc. */
+int session__cannot(struct session *s, const char *doing, int rc);
+/* The first error of record, tracer or threads; 0. */
+int session__error(struct session *s);
+/* The same in one line: object, reason, what to do. False: there was none. */
+bool session__why(struct session *s, char *line, size_t size);
 
 /* Before the record ends: waits a moment for the end of deferred work, and drains.
  * 0 or -errno. */
