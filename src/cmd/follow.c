@@ -138,7 +138,7 @@ static int end_period(struct follow *f)
 int follow__open(struct follow *f, const struct follow_opts *o, const char *mode,
 		 const char *command)
 {
-	int status;
+	int status, rc;
 
 	f->o = o;
 	f->out = f->out ? f->out : stdout;
@@ -157,10 +157,11 @@ int follow__open(struct follow *f, const struct follow_opts *o, const char *mode
 				  "not root: tracing needs CAP_BPF and CAP_PERFMON; run it with "
 				  "sudo");
 	if (o->report) {
-		f->out = fopen(o->report, "we");
-		if (!f->out)
+		rc = replace__open(&f->file, o->report);
+		if (rc)
 			return cli__error(CLI_FAILED, "%s: %s; give another --report FILE",
-					  o->report, strerror(errno));
+					  o->report, strerror(-rc));
+		f->out = f->file.out;
 	}
 	status = open_trace(f);
 	if (!status)
@@ -213,6 +214,8 @@ static int report(struct follow *f)
 	if (!rc)
 		rc = present__trail(&trail, &po);
 	trail__free(&trail);
+	if (!rc && f->file.out)
+		rc = replace__commit(&f->file);
 	return rc;
 }
 
@@ -242,8 +245,13 @@ int follow__finish(struct follow *f, int status)
 					     strerror(-rc)));
 	rc = report(f);
 	if (rc)
-		status = cli__worse(status,
-				    cli__error(CLI_FAILED, "the report: %s", strerror(-rc)));
+		status = cli__worse(
+			status, f->o->report
+					? cli__error(CLI_FAILED,
+						     "%s: the report: %s; give another "
+						     "--report FILE, or read the record",
+						     f->o->report, strerror(-rc))
+					: cli__error(CLI_FAILED, "the report: %s", strerror(-rc)));
 	f->missing = f->o->nprobes ? trace__probes_missing(f->s.trace) : 0;
 	if (f->missing)
 		cli__note("%u function%s asked for by name could not be attached (see the report)",
@@ -257,8 +265,8 @@ int follow__finish(struct follow *f, int status)
 
 void follow__close(struct follow *f)
 {
-	if (f->out && f->out != stdout && f->out != stderr)
-		fclose(f->out);
+	if (f->file.out) /* the run failed: what stood there stays */
+		replace__abort(&f->file);
 	if (f->opened)
 		session__close(&f->s);
 	record__free(f->s.rec);

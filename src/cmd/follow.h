@@ -9,6 +9,7 @@
 
 #include "analyze/foreign.h"
 #include "analyze/rules.h"
+#include "cmd/replace.h"
 #include "cmd/session.h"
 
 #include <argp.h>
@@ -44,6 +45,7 @@ struct follow {
 	struct session s;
 	struct rules *rules; /* for what is kept of arguments */
 	FILE *out;	     /* of the report */
+	struct replace file; /* --report: in its place when it is whole */
 	struct frt_level period;
 	uint64_t steal;
 	uint32_t missing; /* functions asked for by name, not attached; after the end */
