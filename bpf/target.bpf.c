@@ -10,6 +10,7 @@ const volatile char target_comm[FRT_COMM_LEN] = {};
 const volatile __u64 target_cgroup = 0;
 
 #define CGROUP_DEPTH 16
+#define PROCESS_THREADS 2048 /* of one process that is moved */
 
 /* The birth of somebody whose parent is not followed. */
 static __always_inline void tell(struct frt_cpu *c, struct task_state *s,
@@ -52,20 +53,42 @@ static __always_inline void adopt_current(struct frt_cpu *c, struct task_struct 
 	tell(c, s, t, now);
 }
 
-/* Followed from its next turn on a CPU on. */
-static __always_inline void adopt_other(struct frt_cpu *c, struct task_struct *t)
+/*
+ * Followed from its next turn on a CPU on. A global function of a plain number:
+ * verified once, not once for every thread of a process.
+ */
+__noinline int adopt_other(u64 task)
 {
+	const struct task_struct *t = (void *)task;
+	struct frt_cpu *c = this_cpu();
 	struct task_state *s = followed_task(t);
 	u64 now = bpf_ktime_get_ns();
 
-	if (s && s->start_time == BPF_CORE_READ(t, start_time))
-		return;
+	if (!c || (s && s->start_time == BPF_CORE_READ(t, start_time)))
+		return 0;
 	s = slot__new(t, FRT_F_UNSEEN, now);
-	if (!s) {
+	if (s)
+		tell(c, s, t, now);
+	else
 		c->loss[FRT_LOSS_UNTAGGED]++;
-		return;
+	return 0;
+}
+
+/* All threads of t's process. The kernel holds off forks while it moves one. */
+static __always_inline void adopt_process(struct frt_cpu *c, const struct task_struct *t)
+{
+	const struct signal_struct *sig = BPF_CORE_READ(t, signal);
+	const struct list_head *pos, *next = NULL;
+	u64 head = (u64)sig + bpf_core_field_offset(struct signal_struct, thread_head);
+
+	pos = (const void *)head;
+	for (int i = 0; i < PROCESS_THREADS; i++) {
+		if (bpf_core_read(&next, sizeof(next), &pos->next) || !next || (u64)next == head)
+			return;
+		adopt_other((u64)next - bpf_core_field_offset(struct task_struct, thread_node));
+		pos = next;
 	}
-	tell(c, s, t, now);
+	c->loss[FRT_LOSS_UNTAGGED]++; /* there are more */
 }
 
 /* An exec gives its task a name, and so does prctl. */
@@ -86,6 +109,9 @@ int frt_target_rename(struct bpf_raw_tracepoint_args *ctx)
 			break;
 	}
 	adopt_current(c, t);
+	/* the leader's name is the process's */
+	if (BPF_CORE_READ(t, pid) == BPF_CORE_READ(t, tgid))
+		adopt_process(c, t);
 	return 0;
 }
 
@@ -141,7 +167,11 @@ int frt_target_attach(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	for (int level = 0; level < CGROUP_DEPTH && g; level++) {
 		if (BPF_CORE_READ(g, kn, id) == target_cgroup) {
-			adopt_other(c, t);
+			/* told of the leader alone when its whole process moves */
+			if (ctx->args[3])
+				adopt_process(c, t);
+			else
+				adopt_other((u64)t);
 			return 0;
 		}
 		/* css_set's part of a group is the group's first member */

@@ -90,6 +90,12 @@ wait "$pid"
 check "--comm ends at --for" test $? -eq 0
 check "by name, running and to come" is comm "unshare=7"
 
+attach named --comm frtnamed --for 4
+attached
+python3 "$L/moved.py" 6 =frtnamed
+wait "$pid"
+check "a process that takes the name comes with all its threads" is named "add=12"
+
 attach nobody --comm no-such-name --for 1
 wait "$pid"
 check "a name that nobody has is waited for" test $? -eq 0
@@ -126,6 +132,11 @@ if [ -n "$group" ]; then
 	attach inside --cgroup "$group" --for 4
 	wait "$pid"
 	check "what is in a control group already" is inside "unshare=3"
+	attach moved --cgroup "$group" --for 4
+	attached
+	python3 "$L/moved.py" 7 "$group"
+	wait "$pid"
+	check "a process that is moved comes with all its threads" is moved "add=14"
 	rmdir "$group"
 else
 	skip "control groups" "no version 2 hierarchy that can be written"
@@ -141,8 +152,11 @@ for _ in $(seq 50); do
 	attached 0.05
 	kill -INT "$pid"
 	wait "$pid" || bad="$bad $?: $(cat busy.err)"
+	jq -e '.levels' busy.json >/dev/null || bad="$bad no report"
+	out=$(lost busy)
+	[ -z "$out" ] || bad="$bad lost: $out"
 done
-check "attached and detached fifty times" test -z "$bad"
+check "attached and detached fifty times, nothing lost" test -z "$bad" || echo "$bad"
 check "the loop did not notice" kill -TERM "$loop"
 wait "$loop"
 check "and ends as it should" test $? -eq 0
