@@ -113,33 +113,38 @@ isolate() {
 	own_cgroup
 }
 
-# held_progs: numbers of the BPF programs that a process holds.
-held_progs() {
-	cat /proc/[0-9]*/fdinfo/* 2>/dev/null | sed -n 's/^prog_id:[[:space:]]*//p' | sort -u
+# held_bpf KIND: numbers of the BPF objects (prog, map, link) that a process holds.
+held_bpf() {
+	cat /proc/[0-9]*/fdinfo/* 2>/dev/null | sed -n "s/^$1_id:[[:space:]]*//p" | sort -u
 }
 
-# orphan_progs FILE: BPF programs that came after the snapshot in FILE and live
-# without a process: pinned, or forgotten. (Every program has a higher number than
-# those before it.)
-orphan_progs() {
-	local after
-	after=$(sed -n 's/^programs up to //p' "$1")
-	[ -n "$after" ] || return 0
-	comm -23 <(bpftool -j prog show 2>/dev/null |
-		jq -r --argjson after "$after" '.[].id | select(. > $after)' | sort -u) <(held_progs)
+# orphan_bpf FILE: BPF programs, maps and links that came after the snapshot in FILE
+# and live without a process: pinned, or forgotten. (Every one has a higher number
+# than those of its kind before it.)
+orphan_bpf() {
+	local kind after
+	for kind in prog map link; do
+		after=$(sed -n "s/^bpf $kind up to //p" "$1")
+		[ -n "$after" ] || continue
+		comm -23 <(bpftool -j "$kind" show 2>/dev/null |
+			jq -r --argjson after "$after" '.[].id | select(. > $after)' | sort -u) \
+			<(held_bpf "$kind") | sed "s/^/$kind /"
+	done
 }
-
 
 # Everything that a run could leave behind, one object a line. The two
 # directories that ip and frtrace make in /run are none; what is in them is.
 snapshot() {
+	local kind
 	ip -o link show 2>/dev/null | awk -F': ' '{ sub(/@.*/, "", $2); print "link " $2 }'
 	find /run -mindepth 1 ! -path /run/netns ! -path /run/frtrace -printf 'file %p\n'
 	awk '{ shared = ""
 	       for (i = 7; $i != "-"; i++) { sub(/:.*/, "", $i); shared = shared " " $i }
 	       print "mount " $5 " " $(i + 1) shared }' /proc/self/mountinfo
 	find /sys/fs/bpf -mindepth 1 -printf 'pinned %p\n' 2>/dev/null
-	echo "programs up to $(bpftool -j prog show 2>/dev/null | jq '[.[].id] | max // 0')"
+	for kind in prog map link; do
+		echo "bpf $kind up to $(bpftool -j $kind show 2>/dev/null | jq '[.[].id] | max // 0')"
+	done
 	[ -z "${cgroup:-}" ] || find "$cgroup" -mindepth 1 -type d -printf 'cgroup %p\n'
 	sessions
 }
@@ -151,21 +156,21 @@ sessions() {
 }
 
 # left_since FILE: what is there now and was not when FILE was written, or the
-# reverse. Some things (programs, dying processes) take a moment to go, and others
-# on the machine have programs that come and go: what stays all the time is left.
+# reverse. Some things (BPF objects, dying processes) take a moment to go, and others
+# on the machine have some that come and go: what stays all the time is left.
 left_since() {
-	local i diff progs='' now
+	local i diff bpf='' now
 	for ((i = 0; i < 50; i++)); do
 		# not by the status: with pipefail that is diff's, 1 when they differ
-		diff=$(diff <(grep -v '^programs ' "$1" | sort) <(snapshot | grep -v '^programs ' | sort) |
+		diff=$(diff <(grep -v '^bpf ' "$1" | sort) <(snapshot | grep -v '^bpf ' | sort) |
 			grep '^[<>]')
-		now=$(orphan_progs "$1")
-		[ "$i" -eq 0 ] || now=$(comm -12 <(echo "$progs") <(echo "$now"))
-		progs=$now
-		[ -n "$diff$progs" ] || return 0
+		now=$(orphan_bpf "$1" | sort)
+		[ "$i" -eq 0 ] || now=$(comm -12 <(echo "$bpf") <(echo "$now"))
+		bpf=$now
+		[ -n "$diff$bpf" ] || return 0
 		sleep 0.2
 	done
-	[ -z "$progs" ] || diff+=$'\n'"> BPF programs without a process: ${progs//$'\n'/ }"
+	[ -z "$bpf" ] || diff+=$'\n'"> BPF objects without a process: ${bpf//$'\n'/, }"
 	printf 'since the snapshot (< gone, > left behind):\n%s\n' "$diff"
 	return 1
 }
