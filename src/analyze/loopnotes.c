@@ -100,6 +100,20 @@ static void note_rules(struct foreign *f, struct arena *a)
 	}
 }
 
+/* Of our own routers every second one is sampled and walls come from the others. Here
+ * every round counts, or they would not add up to the loop's time. */
+static void note_sampling(struct foreign *f, struct arena *a)
+{
+	json_int_t hz = json_integer_value(
+		json_object_get(json_object_get(f->t->header, "options"), "freq"));
+
+	if (hz > 0 && !f->create && f->found.n)
+		add_note(f, arena__printf(a,
+					  "sampled at %lld Hz throughout: every wall contains what "
+					  "that costs (about 1 %%); --freq 0 leaves it out",
+					  (long long)hz));
+}
+
 void notes__write(struct foreign *f)
 {
 	struct arena *a = arena__new(); /* JSON keeps copies */
@@ -119,6 +133,7 @@ void notes__write(struct foreign *f)
 	if (f->startup_ns >= 1000000)
 		add_note(f, arena__printf(a, "start-up of the loop, %.1f ms, is in no row",
 					  (double)f->startup_ns / 1e6));
+	note_sampling(f, a);
 	if (f->actions)
 		add_note(f, "netlink through io_uring is not seen");
 	arena__free(a);
