@@ -224,7 +224,6 @@ static __always_inline void call__begin(struct task_state *s, s32 nr, u64 now)
 	s->call.nr = nr;
 	s->call.detail = FRT_DET_NONE;
 	s->call.restarts = 0;
-	s->call.again_ns = 0;
 	s->flags &= ~(FRT_F_SLEPT | FRT_F_PENDING | FRT_F_REREAD | FRT_F_SEND | FRT_F_FRESH);
 }
 
@@ -286,6 +285,8 @@ static __always_inline void call__end(struct frt_cpu *c, struct task_state *s,
 	e->blocked_ns = end->blocked - s->at_call.blocked;
 	e->runq_ns = end->runq - s->at_call.runq;
 	e->seq = s->seq;
+	if (!e->restarts)
+		e->again_ns = 0;
 	send(c, e, size, sizeof(*e), now);
 }
 

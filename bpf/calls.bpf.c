@@ -54,7 +54,7 @@ int frt_sys_enter(struct bpf_raw_tracepoint_args *ctx)
 	now = bpf_ktime_get_ns();
 	account(s, now);
 	s->sig_ts = 0;
-	if (task__compat(current_task()))
+	if (in_compat_call())
 		nr |= FRT_NR_COMPAT;
 	if (s->flags & FRT_F_PENDING) {
 		if (nr == s->call.nr || nr == NR_restart_syscall) {

@@ -70,6 +70,13 @@ static __always_inline u32 task__state(const struct task_struct *t)
 	return (u32)BPF_CORE_READ(o, state);
 }
 
+/*
+ * Does the kernel give the current task (since 5.11) and its registers (since
+ * 5.15) as pointers that are read by plain loads? Those cost a tenth of a probe
+ * helper, which tells where it is done at every call.
+ */
+#define reads_directly() bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
+
 #define PF_WQ_WORKER 0x20
 #define PF_KTHREAD 0x00200000
 
@@ -137,14 +144,36 @@ static __always_inline u32 ns__type(const void *ns)
 	return (u32)BPF_CORE_READ(o, ops, type);
 }
 
-/* In a 32-bit call (after its entry)? */
-static __always_inline bool task__compat(const struct task_struct *t)
+/* Is the current task in a 32-bit call (after its entry)? */
+static __always_inline bool in_compat_call(void)
 {
+	const struct task_struct *t;
+
+	if (reads_directly()) {
+		t = bpf_get_current_task_btf();
+#ifdef FRT_COMPAT_STATUS
+		return t->thread_info.status & FRT_COMPAT_STATUS;
+#else
+		return t->thread_info.flags & FRT_COMPAT_FLAGS;
+#endif
+	}
+	t = current_task();
 #ifdef FRT_COMPAT_STATUS
 	return BPF_CORE_READ(t, thread_info.status) & FRT_COMPAT_STATUS;
 #else
 	return BPF_CORE_READ(t, thread_info.flags) & FRT_COMPAT_FLAGS;
 #endif
+}
+
+/* The arguments of the call that the current task has entered with regs. */
+static __always_inline void call_arguments(u64 regs, struct frt_arg_block *b)
+{
+	if (reads_directly()) {
+		regs = (u64)bpf_task_pt_regs(bpf_get_current_task_btf());
+		*b = *(const struct frt_arg_block *)FRT_ARG_BLOCK(regs);
+	} else {
+		bpf_probe_read_kernel(b, sizeof(*b), FRT_ARG_BLOCK(regs));
+	}
 }
 
 /* Has the current task, a user's, left user mode other than by a system call?
@@ -190,7 +219,8 @@ static __always_inline bool in_interrupt(const void *ctx, struct task_struct *t,
 #ifdef FRT_TASK_STACK
 	*(volatile u64 *)scratch = (u64)ctx;
 	sp = *(volatile u64 *)scratch;
-	base = (u64)BPF_CORE_READ(t, stack);
+	base = reads_directly() ? (u64)bpf_get_current_task_btf()->stack
+				: (u64)BPF_CORE_READ(t, stack);
 	return sp - base >= FRT_TASK_STACK;
 #else
 	(void)sp;

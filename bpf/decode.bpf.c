@@ -226,7 +226,7 @@ int decode_entry(u32 slot, u64 regs)
 		return 0;
 	nr = s->call.nr;
 
-	bpf_probe_read_kernel(&b, sizeof(b), FRT_ARG_BLOCK(regs));
+	call_arguments(regs, &b);
 	switch (nr) {
 	case NR_openat:
 	case NR_openat2:

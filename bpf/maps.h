@@ -31,8 +31,10 @@ FRT_MAP struct {
 	__type(value, u32);
 } pids SEC(".maps");
 
+/* As one that can be mapped it begins at a page, so that states do at cache lines. */
 FRT_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, FRT_SLOTS);
 	__type(key, u32);
 	__type(value, struct task_state);

@@ -29,42 +29,44 @@ struct frt_sums {
 	u64 cpu, blocked, runq;
 };
 
+/* What every system call touches lies in the first two cache lines and the call's
+ * own first one: this runs a thousand times per router, between the measured
+ * program's own code, which has filled the caches with something else. */
 struct task_state {
-	struct frt_tag tag;
-	u32 slot;
-	u32 generation; /* how often the slot was given out: tag.task = generation * FRT_SLOTS + slot */
-	u32 epoch;	/* of the attachment it was last seen in */
-	u32 creator;	/* index + 1 in creators; 0 */
-	u64 start_time; /* with the tid it identifies the task */
-
 	u64 since; /* up to here its time is accounted */
 	struct frt_sums sum;
-	u64 user; /* of sum.cpu */
-	u8 mode;  /* enum frt_mode */
+	u64 user;   /* of sum.cpu */
+	u64 sig_ts; /* of the last signal that may kill; 0: none since the last call */
+	u8 mode;    /* enum frt_mode */
 	u8 flags;
 	u16 pad;
 	u32 seq;
-	u64 rest_ns; /* calls of this image that were not sent */
-	u32 rest_n;
 	u32 call_image; /* image that entered the call */
 	u32 func;	/* index of its function state; 0: none */
-	u32 pad2;
 
-	struct frt_sums at_call; /* sum when the call began … */
-	struct frt_sums at_pend; /* … and when it returned to be restarted, */
-	u64 pend_ts;		 /* at that time */
-	struct frt_sums at_sig;	 /* … and at the last signal that may kill, */
-	u64 sig_ts, sig_user;	 /* at that time; 0: none since the last call */
-	u64 ptr[2];		 /* strings to read again at the exit */
-
-	u64 lock;		    /* address of the lock it contends for; 0: none */
-	u64 lock_ts, lock_ts_owner; /* first begin, and when the owner was read */
-	u32 lock_flags, lock_pad;
-	struct frt_holder_id lock_owner;
+	struct frt_sums at_call; /* sum when the call began */
+	u64 rest_ns;		 /* calls of this image that were not sent */
+	u32 rest_n;
+	u32 creator; /* index + 1 in creators; 0 */
+	struct frt_tag tag;
+	u32 slot;
+	u32 generation; /* how often the slot was given out: tag.task = generation * FRT_SLOTS + slot */
 
 	struct frt_ev_call call; /* the call in progress */
 	struct frt_ev_off off;	 /* the switch-out in progress */
-};
+
+	u64 start_time; /* with the tid it identifies the task */
+	u32 epoch;	/* of the attachment it was last seen in */
+	u32 lock_flags;
+	struct frt_sums at_pend; /* sum when the call returned to be restarted, … */
+	u64 pend_ts;		 /* at that time */
+	struct frt_sums at_sig;	 /* … and at the last signal that may kill */
+	u64 sig_user;
+	u64 ptr[2];		    /* strings to read again at the exit */
+	u64 lock;		    /* address of the lock it contends for; 0: none */
+	u64 lock_ts, lock_ts_owner; /* first begin, and when the owner was read */
+	struct frt_holder_id lock_owner;
+} __attribute__((aligned(64)));
 
 /* Of one CPU. */
 struct frt_cpu {
