@@ -299,9 +299,9 @@ static void destroy_foreign(struct clean *c, struct dead_run *r, struct entry *e
 
 static void clean_names(struct clean *c, struct dead_run *r)
 {
+	uint64_t t0 = now_ns(), t1, last;
+	int before = c->count, names, rc;
 	struct netlink *nl;
-	uint64_t last = now_ns();
-	int rc;
 
 	for (size_t i = 0; i < r->n; i++) {
 		if (r->v[i].gone)
@@ -311,6 +311,12 @@ static void clean_names(struct clean *c, struct dead_run *r)
 		else
 			remove_name(c, r, &r->v[i]);
 	}
+	t1 = now_ns();
+	names = c->count - before;
+	if (names && !c->dry)
+		told(c, false,
+		     "%d names removed in %.3f s; waiting for the kernel to remove what they held",
+		     names, (double)(t1 - t0) / 1e9);
 	/* links are in the network namespace the run was in */
 	if (r->first != c->first)
 		return;
@@ -324,6 +330,8 @@ static void clean_names(struct clean *c, struct dead_run *r)
 		if (!r->v[i].foreign)
 			remove_links(c, nl, &r->v[i], !name_stands(r->v[i].name), &last);
 	netlink__close(nl);
+	if (names && !c->dry)
+		told(c, false, "their links were gone %.3f s later", (double)(now_ns() - t1) / 1e9);
 }
 
 static void clean_run(struct clean *c, struct dead_run *r)

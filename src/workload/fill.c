@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define TRIAL_WARMUP 8
-#define TRIAL_ROUTERS 48 /* for each number of threads, and when one is tried again */
+#define TRIAL_ROUTERS 32 /* for each number of threads, and when one is tried again */
 #define TRIAL_WORTH 500	 /* a fill shorter than this is not worth a trial */
 #define CHUNK 160
 #define MEASURED_MIN 200 /* routers that tell what one takes of memory */
@@ -101,16 +101,21 @@ static int chunk(struct workload *w, struct fill *f, unsigned size, unsigned thr
 	return rc;
 }
 
-/* Each number of threads once, until it gets worse twice in a row. */
+/* Each number of threads once, until it gets worse twice in a row or half as bad
+ * again as the best. */
 static int trial(struct workload *w, struct fill *f, const unsigned *v, unsigned n)
 {
 	const uint64_t *c = w->fill_cost;
+	uint64_t best = UINT64_MAX;
 	int rc;
 
 	rc = fill_round(w, f, 1, TRIAL_WARMUP);
 	for (unsigned i = 0; !rc && i < n; i++) {
 		rc = chunk(w, f, i, v[i], TRIAL_ROUTERS);
 		if (i > 1 && c[i] > c[i - 1] && c[i - 1] > c[i - 2])
+			break;
+		best = c[i] < best ? c[i] : best;
+		if (c[i] > best + best / 2)
 			break;
 	}
 	return rc;
