@@ -56,13 +56,15 @@ int cmd_clean(int argc, char **argv)
 			CLI_UNABLE,
 			"not root: removing namespaces needs CAP_SYS_ADMIN; run it with sudo");
 	n = workload__clean(dry_run, say, NULL);
-	if (n < 0)
-		return cli__error(CLI_FAILED, "/run/frtrace: %s; see the lines above",
-				  strerror(-n));
 	events = kevents__clean(dry_run, say, NULL);
+	fflush(stdout); /* "the lines above" */
+	if (n < 0)
+		rc = cli__error(CLI_FAILED, "/run/frtrace: %s; see the lines above", strerror(-n));
 	if (events < 0)
-		return cli__error(CLI_FAILED, "kprobe_events of tracefs: %s; see the lines above",
-				  strerror(-events));
+		rc = cli__error(CLI_FAILED, "kprobe_events of tracefs: %s; see the lines above",
+				strerror(-events));
+	if (rc)
+		return rc;
 	n += events;
 	printf("%s %d object%s\n", dry_run ? "would remove" : "removed", n, n == 1 ? "" : "s");
 	return CLI_OK;

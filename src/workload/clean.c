@@ -297,11 +297,59 @@ static void destroy_foreign(struct clean *c, struct dead_run *r, struct entry *e
 		dprintf(r->fd, "destroyed %s\n", e->name);
 }
 
+/* In the network namespace the run was in, which need not be ours. */
+static int open_first(struct clean *c, struct dead_run *r, struct netlink **nl)
+{
+	int ns, rc;
+
+	if (r->first == c->first)
+		return netlink__open(nl);
+	ns = netns__open(r->first);
+	if (ns < 0)
+		return ns;
+	rc = netns__netlink(ns, nl);
+	close(ns);
+	return rc;
+}
+
+/* True: they were looked for, all of them. */
+static bool clean_links(struct clean *c, struct dead_run *r)
+{
+	struct netlink *nl;
+	uint64_t last;
+	size_t ours = 0;
+	int rc;
+
+	for (size_t i = 0; i < r->n; i++)
+		ours += !r->v[i].foreign;
+	if (!ours)
+		return false;
+	rc = open_first(c, r, &nl);
+	if (rc == -ESRCH)
+		told(c, false,
+		     "%s: made in network namespace %" PRIu64 ", which nobody found here is in: "
+		     "its links cannot be looked for; run clean from there, or remove this file "
+		     "once that namespace is gone",
+		     r->path, r->first);
+	else if (rc)
+		told(c, false, "%s: no netlink in its network namespace: %s", r->path,
+		     strerror(-rc));
+	if (rc) {
+		c->err = rc;
+		return false;
+	}
+	last = now_ns();
+	for (size_t i = 0; i < r->n; i++)
+		if (!r->v[i].foreign)
+			remove_links(c, nl, &r->v[i], !name_stands(r->v[i].name), &last);
+	netlink__close(nl);
+	return true;
+}
+
 static void clean_names(struct clean *c, struct dead_run *r)
 {
-	uint64_t t0 = now_ns(), t1, last;
-	int before = c->count, names, rc;
-	struct netlink *nl;
+	uint64_t t0 = now_ns(), t1;
+	int before = c->count, names;
 
 	for (size_t i = 0; i < r->n; i++) {
 		if (r->v[i].gone)
@@ -317,20 +365,7 @@ static void clean_names(struct clean *c, struct dead_run *r)
 		told(c, false,
 		     "%d names removed in %.3f s; waiting for the kernel to remove what they held",
 		     names, (double)(t1 - t0) / 1e9);
-	/* links are in the network namespace the run was in */
-	if (r->first != c->first)
-		return;
-	rc = netlink__open(&nl);
-	if (rc) {
-		c->err = rc;
-		return;
-	}
-	last = now_ns();
-	for (size_t i = 0; i < r->n; i++)
-		if (!r->v[i].foreign)
-			remove_links(c, nl, &r->v[i], !name_stands(r->v[i].name), &last);
-	netlink__close(nl);
-	if (names && !c->dry)
+	if (clean_links(c, r) && names && !c->dry)
 		told(c, false, "their links were gone %.3f s later", (double)(now_ns() - t1) / 1e9);
 }
 

@@ -261,6 +261,12 @@ int foreign__destroy_all(struct workload *w);
 /* existing.c */
 int existing__count(uint64_t *n);
 
+/* The network namespace with that inode number, where a process is in it or
+ * WL_RUN_DIR names it: a descriptor, or -errno (-ESRCH: not found). */
+int netns__open(uint64_t ino);
+/* netlink__open in the namespace behind ns. 0 or -errno. */
+int netns__netlink(int ns, struct netlink **out);
+
 /* cgroup.c: where the commands live, so that they can be killed as one. */
 void cgroup__enter(struct workload *w);
 void cgroup__leave(struct workload *w, bool kill);

@@ -3,6 +3,7 @@
 #include "wlt.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -221,17 +222,29 @@ static void two_at_once(void)
 	wlt_same(before, "after four runs at once");
 }
 
-static void write_ledger(const char *id, const char *boot, const char *lines)
+/* first: the network namespace the run was in; 0: ours. */
+static void write_ledger_of(const char *id, const char *boot, uint64_t first, const char *lines)
 {
 	char path[128];
+	struct stat st;
 	FILE *f;
+
+	CHECK(!stat("/proc/self/ns/net", &st));
+	if (!first)
+		first = st.st_ino;
 
 	mkdir("/run/frtrace", 0700);
 	snprintf(path, sizeof(path), "/run/frtrace/%s.ledger", id);
 	f = fopen(path, "w");
 	CHECK(f);
-	fprintf(f, "frtrace-ledger 1\nrun %s\nboot %s\nfirst 1\ndir 1:1\n%s", id, boot, lines);
+	fprintf(f, "frtrace-ledger 1\nrun %s\nboot %s\nfirst %llu\ndir 1:1\n%s", id, boot,
+		(unsigned long long)first, lines);
 	fclose(f);
+}
+
+static void write_ledger(const char *id, const char *boot, const char *lines)
+{
+	write_ledger_of(id, boot, 0, lines);
 }
 
 static char *boot(void)
@@ -326,6 +339,50 @@ static void held_namespace(void)
 	CHECK(wlt_run("ip link | grep -q ro-"));
 }
 
+/* From another network namespace than the run's: that is entered for its links,
+ * and where it cannot be found the names are not lost. */
+static void from_elsewhere(void)
+{
+	struct workload_opts o = wlt_options(FRT_WORK_LEAN, NULL);
+	struct frt_level l = { .id = 1 };
+	struct workload *w;
+	int rc, status;
+	char *said;
+	pid_t pid;
+
+	o.keep = true;
+	w = wlt_open(&o);
+	CHECK(!workload__create(w, &l, 0, 1));
+	CHECK(!workload__close(w));
+	CHECK(!wlt_run("ip netns exec $(ls /run/netns) sleep 300 >/dev/null 2>&1 & sleep 0.3"));
+	CHECK(!wlt_run("ip link | grep -q ro-"));
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		CHECK(!unshare(CLONE_NEWNET));
+		rc = do_clean(false, &said);
+		/* the namespace, two links, the ledger */
+		if (rc < 4 || !strstr(said, "link ro-") || !strstr(said, "link go-"))
+			FAIL("clean: %d\n%s", rc, said ? said : "");
+		/* and is back where it was */
+		CHECK(wlt_run("ip link | grep -q -e ro- -e go-"));
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && !status);
+	CHECK(wlt_run("ip link | grep -q -e ro- -e go-"));
+	CHECK(wlt_run("ls /run/frtrace/*.ledger 2>/dev/null"));
+
+	write_ledger_of("dddd", boot(), 1, "want " U1 " 1\n");
+	for (int i = 0; i < 2; i++) {
+		CHECK(do_clean(i == 0, &said) == -ESRCH);
+		if (!said || !strstr(said, "dddd") || !strstr(said, "network namespace 1,"))
+			FAIL("said: %s", said ? said : "nothing");
+		CHECK(!wlt_run("grep -q " U1 " /run/frtrace/dddd.ledger"));
+	}
+	CHECK(!wlt_run("rm /run/frtrace/dddd.ledger"));
+	CHECK(do_clean(false, &said) >= 0);
+}
+
 /* Killed while a command that outlives its parent runs: clean ends it. */
 static void orphans(void)
 {
@@ -399,6 +456,7 @@ const struct wlt_test tests_clean[] = { { "kill_nine", kill_nine, 300, false },
 					{ "only_ours", only_ours, 180, false },
 					{ "other_boot", other_boot, 180, false },
 					{ "held_namespace", held_namespace, 180, false },
+					{ "from_elsewhere", from_elsewhere, 180, false },
 					{ "orphans", orphans, 180, false },
 					{ "foreign_left", foreign_left, 180, false },
 					{ 0 } };
