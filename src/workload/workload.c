@@ -192,6 +192,7 @@ int workload__open(const struct workload_opts *o, struct workload **out, char *e
 		fail(err, errlen, rc, "%s: %s", w->ledger.path, strerror(-rc));
 		ledger__close(&w->ledger, true);
 		cgroup__leave(w, false);
+		rundir__undo(false); /* takes the state directory along */
 		goto out;
 	}
 	*out = w;

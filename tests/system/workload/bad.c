@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -226,6 +227,31 @@ static void no_ledger(void)
 	one_line(err, WORDS("/run/frtrace", "others"));
 }
 
+/* The last line that opening writes does not fit: nothing stays of the others. */
+static void ledger_cut(void)
+{
+	struct workload_opts o = wlt_options(FRT_WORK_SCRIPT, NULL);
+	struct rlimit was, few = { 300, 300 };
+	char err[1024], destroy[480];
+	struct workload *w;
+	int rc;
+
+	memset(destroy, 'x', sizeof(destroy) - 1);
+	destroy[sizeof(destroy) - 1] = '\0';
+	o.create = "true";
+	o.destroy = destroy;
+	CHECK(!getrlimit(RLIMIT_FSIZE, &was));
+	few.rlim_max = was.rlim_max;
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK(!setrlimit(RLIMIT_FSIZE, &few));
+	rc = workload__open(&o, &w, err, sizeof(err));
+	CHECK(!setrlimit(RLIMIT_FSIZE, &was));
+	if (rc != -ENOSPC && rc != -EFBIG)
+		FAIL("open: %d", rc);
+	one_line(err, WORDS("/run/frtrace"));
+	CHECK(wlt_run("test -e /run/frtrace"));
+}
+
 /* Out of inodes in the middle of a fill: the limit by name, and a clean end. */
 static void full_disk(void)
 {
@@ -332,6 +358,7 @@ const struct wlt_test tests_bad[] = { { "fails", fails, 180, false },
 				      { "limits", limits, 180, false },
 				      { "read_only", read_only, 180, false },
 				      { "no_ledger", no_ledger, 180, false },
+				      { "ledger_cut", ledger_cut, 180, false },
 				      { "full_disk", full_disk, 180, false },
 				      { "few_files", few_files, 180, false },
 				      { "namespace_limit", namespace_limit, 180, false },
