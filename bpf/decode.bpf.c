@@ -324,8 +324,9 @@ int decode_exit(u32 slot, s64 ret)
 	if (s->flags & FRT_F_REREAD) {
 		switch (s->call.detail) {
 		case FRT_DET_MOUNT:
-			err = s->call.nr == NR_mount_setattr ? decode_mount_attr(s)
-							     : decode_mount_text(s, FRT_SCRATCH_EXIT);
+			err = s->call.nr == NR_mount_setattr
+				      ? decode_mount_attr(s)
+				      : decode_mount_text(s, FRT_SCRATCH_EXIT);
 			break;
 		case FRT_DET_NETLINK:
 			err = decode_netlink(slot, FRT_SCRATCH_EXIT);

@@ -38,6 +38,8 @@ static __always_inline void switched_out(void *ctx, struct frt_cpu *c, struct ta
 {
 	long n = 0;
 
+	if (!preempt && state)
+		lock__sleeps(c, s, now);
 	s->off.out = now;
 	s->off.snap.cpu_ns = s->sum.cpu;
 	s->off.snap.user_ns = s->user;
