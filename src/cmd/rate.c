@@ -43,6 +43,8 @@ static json_t *options_object(const struct rate_opts *o)
 		json_object_set_new(opts, "interval", json_integer((json_int_t)o->interval));
 	}
 	json_object_set_new(opts, "sample", json_integer((json_int_t)o->sample));
+	if (o->nat)
+		json_object_set_new(opts, "at", numbers(o->at, o->nat));
 	json_object_set_new(opts, "repeat", json_integer((json_int_t)o->repeat));
 	json_object_set_new(opts, "stall", json_integer((json_int_t)o->stall));
 	if (o->sudo)

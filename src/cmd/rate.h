@@ -10,12 +10,15 @@
 
 #define RATE_CASES_MAX 32
 #define RATE_STREAMS_MAX 256
+#define RATE_AT_MAX 64
 
 struct rate_opts {
 	uint64_t to, every, interval, stall, sample, settle, repeat;
 	uint64_t streams[RATE_CASES_MAX];
 	size_t nstreams;
-	bool over_time; /* --streams: readings over time, each case by count */
+	bool over_time;		  /* --streams: readings over time, each case by count */
+	uint64_t at[RATE_AT_MAX]; /* --sample: the rows that begin there, */
+	size_t nat;		  /* or all of them when 0 */
 	enum frt_workmode mode[FRT_WORKMODES];
 	size_t nmodes;
 	uint64_t predict[RATE_PREDICT_MAX];
@@ -42,7 +45,7 @@ struct rate_case {
 	uint64_t next_reading;	/* of the readings over time, since began */
 	uint64_t prev_end[RATE_STREAMS_MAX], prev_us[RATE_STREAMS_MAX]; /* of each stream */
 	atomic_uint_fast64_t alive; /* when a router last ended, for the stall watch */
-	atomic_bool stalled;
+	atomic_bool stalled, starved;
 };
 
 struct rate_run {

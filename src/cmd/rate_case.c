@@ -234,6 +234,20 @@ static void report_stall(struct rate_run *r, uint64_t now)
 	free(busy);
 }
 
+/* Memory of namespaces is nobody's: the kernel would end others for it. */
+static void look_at_memory(struct rate_run *r)
+{
+	size_t said = strlen(r->cause);
+	char why[256];
+
+	if (atomic_load(&r->c.starved) || !workload__memory_low(why, sizeof(why)))
+		return;
+	snprintf(r->cause + said, sizeof(r->cause) - said, "%s%s", said ? "; " : "", why);
+	cli__error(CLI_FAILED, "%s", why);
+	atomic_store(&r->c.starved, true);
+	workload__stop(r->w);
+}
+
 static void *watch_main(void *arg)
 {
 	struct watch *w = arg;
@@ -245,6 +259,7 @@ static void *watch_main(void *arg)
 		uint64_t now;
 
 		nanosleep(&tick, NULL);
+		look_at_memory(r);
 		now = now_ns();
 		if (atomic_load(&r->c.stalled) || now - atomic_load(&r->c.alive) < limit)
 			continue;
@@ -290,6 +305,14 @@ static struct frt_level new_level(struct rate_run *r, uint64_t asked)
 	return l;
 }
 
+static bool wanted(const struct rate_opts *o, uint64_t from)
+{
+	for (size_t i = 0; i < o->nat; i++)
+		if (o->at[i] == from)
+			return true;
+	return !o->nat;
+}
+
 /* One row after another, each by a call of its own: what happens between rows
  * (printing, filling with --sample) is in none. With --sample the measured
  * routers stand in the middle of the row, so that its mean count is theirs. */
@@ -300,9 +323,12 @@ static int measure_rows(struct rate_run *r)
 	struct rate_case *c = &r->c;
 	int rc = 0;
 
-	for (uint64_t from = 0; !rc && from < o->to; from += o->every, made += n) {
-		struct frt_level l = new_level(r, from);
+	for (uint64_t from = 0; !rc && from < o->to; from += o->every) {
+		struct frt_level l;
 
+		if (!wanted(o, from))
+			continue;
+		l = new_level(r, from);
 		begin_row(r, from, from + o->every);
 		c->count = from + (o->every - n) / 2;
 		if (o->sample) {
@@ -317,6 +343,7 @@ static int measure_rows(struct rate_run *r)
 			c->row.add_ns + c->row.exec_ns + c->row.sysctl_ns + c->row.veth_ns +
 				c->row.gap_ns,
 			rc != 0);
+		made += n;
 	}
 	return rc;
 }
@@ -372,6 +399,8 @@ static int failed(struct rate_run *r, int rc, bool *go_on)
 	if (atomic_load(&r->c.stalled) && !cli__interrupted())
 		return status; /* has been said; the next case starts clean */
 	*go_on = false;
+	if (atomic_load(&r->c.starved) && !cli__interrupted())
+		return status; /* has been said, too */
 	if (rc == -EINTR || cli__interrupted()) {
 		snprintf(r->cause, sizeof(r->cause), "interrupted");
 		return CLI_INTERRUPTED;

@@ -13,6 +13,7 @@ enum {
 	OPT_INTERVAL,
 	OPT_STALL,
 	OPT_SAMPLE,
+	OPT_AT,
 	OPT_SETTLE,
 	OPT_REPEAT,
 	OPT_MODE,
@@ -36,6 +37,7 @@ static const struct argp_option options[] = {
 	  "concurrent creators, each number a case from a clean start", 1 },
 	{ "sample", OPT_SAMPLE, "K", 0,
 	  "fill by lean and measure only K routers in the middle of each row", 1 },
+	{ "at", OPT_AT, "N,…", 0, "with --sample, only the rows that begin with N routers", 1 },
 	{ "settle", OPT_SETTLE, "S", 0, "wait at most so many seconds for a quiet machine (15)",
 	  1 },
 	{ "ip", OPT_IP, "PATH", 0, "another ip binary", 1 },
@@ -125,6 +127,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			usage(err);
 		o->over_time = true;
 		return 0;
+	case OPT_AT:
+		if (cli__list("--at", arg, 0, 1000000, true, o->at, RATE_AT_MAX, &o->nat, err,
+			      sizeof(err)))
+			usage(err);
+		return 0;
 	case OPT_PREDICT:
 		if (cli__list("--predict", arg, 1, 100000000, true, o->predict, RATE_PREDICT_MAX,
 			      &o->npredict, err, sizeof(err)))
@@ -169,6 +176,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/* The rows asked for are rows of the table. */
+static int check_at(const struct rate_opts *o)
+{
+	if (o->nat && !o->sample)
+		return cli__error(CLI_USAGE,
+				  "--at: without --sample every row is made; give both or neither");
+	for (size_t i = 0; i < o->nat; i++)
+		if (o->at[i] % o->every || o->at[i] >= o->to)
+			return cli__error(
+				CLI_USAGE,
+				"--at %llu: no row begins there; rows begin at multiples of "
+				"--every %llu below --to %llu",
+				(unsigned long long)o->at[i], (unsigned long long)o->every,
+				(unsigned long long)o->to);
+	return 0;
+}
+
 /* What each number allows alone and two together do not. */
 static int check(const struct rate_opts *o)
 {
@@ -200,7 +224,7 @@ static int check(const struct rate_opts *o)
 		if (o->mode[i] == FRT_WORK_LEAN && o->nmodes == 1)
 			return cli__error(CLI_USAGE,
 					  "--sample: with --mode lean nothing is saved; drop one");
-	return 0;
+	return check_at(o);
 }
 
 int rate__options(int argc, char **argv, struct rate_opts *o)

@@ -267,6 +267,14 @@ int netns__open(uint64_t ino);
 /* netlink__open in the namespace behind ns. 0 or -errno. */
 int netns__netlink(int ns, struct netlink **out);
 
+/* room.c */
+/* Bytes that can still be used, as the kernel estimates it (MemAvailable); -1 unknown. */
+int64_t memory__available(void);
+/* Tasks or bytes left below the nearest limit of our control groups, and that limit.
+ * False: there is none. */
+bool cgroup__tasks_left(uint64_t *left, uint64_t *limit);
+bool cgroup__memory_left(uint64_t *left, uint64_t *limit);
+
 /* cgroup.c: where the commands live, so that they can be killed as one. */
 void cgroup__enter(struct workload *w);
 void cgroup__leave(struct workload *w, bool kill);

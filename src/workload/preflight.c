@@ -29,51 +29,36 @@ struct need {
 	uint64_t mounts, netns, links; /* there are now */
 	unsigned tasks;
 	bool shared; /* the mount that the run directory is made in */
+	uint64_t
+		limit; /* set by a check whose limit is not what there is, but what that is left of */
 };
 
 struct check {
 	const char *name;
 	const char *remedy;
 	/* What is needed and what there is; false: does not apply here. */
-	bool (*ask)(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have);
+	bool (*ask)(struct workload *w, struct need *n, uint64_t *need, uint64_t *have);
 	const char *unit;
 	uint64_t scale;
 };
 
-static bool ask_memory(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
+static bool ask_memory(struct workload *w, struct need *n, uint64_t *need, uint64_t *have)
 {
-	char *text = read_file("/proc/meminfo", NULL);
-	int64_t kb = text ? parse_meminfo(text, "MemAvailable") : -1;
+	int64_t available = memory__available();
 
-	free(text);
 	*need = n->n * (w->bytes_per_router ? w->bytes_per_router : ROUTER_BYTES) + SPARE_BYTES;
-	*have = (uint64_t)kb * 1024;
-	return kb >= 0;
+	*have = (uint64_t)available;
+	return available >= 0;
 }
 
-/* The nearest memory limit of our cgroup, either version. */
-static bool ask_cgroup_memory(struct workload *w, const struct need *n, uint64_t *need,
-			      uint64_t *have)
+/* The nearest memory limit of our cgroups, either version. */
+static bool ask_cgroup_memory(struct workload *w, struct need *n, uint64_t *need, uint64_t *have)
 {
-	static const char *const files[][2] = {
-		{ "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current" },
-		{ "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-		  "/sys/fs/cgroup/memory/memory.usage_in_bytes" },
-	};
-
 	*need = n->n * (w->bytes_per_router ? w->bytes_per_router : ROUTER_BYTES);
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		int64_t max = read_number(files[i][0]), used = read_number(files[i][1]);
-
-		if (max <= 0 || used < 0 || max > INT64_MAX / 2)
-			continue;
-		*have = max > used ? (uint64_t)(max - used) : 0;
-		return true;
-	}
-	return false;
+	return cgroup__memory_left(have, &n->limit);
 }
 
-static bool ask_mounts(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
+static bool ask_mounts(struct workload *w, struct need *n, uint64_t *need, uint64_t *have)
 {
 	int64_t max = read_number("/proc/sys/fs/mount-max");
 
@@ -84,7 +69,7 @@ static bool ask_mounts(struct workload *w, const struct need *n, uint64_t *need,
 	return max > 0;
 }
 
-static bool ask_netns(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
+static bool ask_netns(struct workload *w, struct need *n, uint64_t *need, uint64_t *have)
 {
 	int64_t max = read_number("/proc/sys/user/max_net_namespaces");
 
@@ -94,7 +79,7 @@ static bool ask_netns(struct workload *w, const struct need *n, uint64_t *need, 
 	return max > 0;
 }
 
-static bool ask_tasks(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
+static bool ask_tasks(struct workload *w, struct need *n, uint64_t *need, uint64_t *have)
 {
 	int64_t pids = read_number("/proc/sys/kernel/pid_max");
 	int64_t threads = read_number("/proc/sys/kernel/threads-max");
@@ -105,62 +90,10 @@ static bool ask_tasks(struct workload *w, const struct need *n, uint64_t *need, 
 	return pids > 0;
 }
 
-/* The room below pids.max of a directory and of those above it, if any is less
- * than *left. */
-static bool least_room(char *dir, size_t mount_len, uint64_t *left)
+static bool ask_cgroup_tasks(struct workload *w, struct need *n, uint64_t *need, uint64_t *have)
 {
-	bool found = false;
-
-	for (;;) {
-		char path[600];
-		int64_t max, used;
-		char *slash;
-
-		snprintf(path, sizeof(path), "%s/pids.max", dir);
-		max = read_number(path); /* "max" is none */
-		snprintf(path, sizeof(path), "%s/pids.current", dir);
-		used = read_number(path);
-		if (max >= 0 && used >= 0 && (uint64_t)(max > used ? max - used : 0) < *left) {
-			*left = (uint64_t)(max > used ? max - used : 0);
-			found = true;
-		}
-		slash = strrchr(dir, '/');
-		if (!slash || (size_t)(slash - dir) < mount_len)
-			return found;
-		*slash = '\0';
-	}
-}
-
-/* Lines of /proc/self/cgroup are "0::/path" (v2) or "8:pids:/path" (v1). */
-static bool ask_cgroup_tasks(struct workload *w, const struct need *n, uint64_t *need,
-			     uint64_t *have)
-{
-	static const struct {
-		const char *controller, *mount;
-	} trees[] = { { "::", "/sys/fs/cgroup" },
-		      { "::", "/sys/fs/cgroup/unified" },
-		      { ":pids:", "/sys/fs/cgroup/pids" } };
-	char *text = read_file("/proc/self/cgroup", NULL);
-	bool found = false;
-
-	(void)n;
 	*need = w->o.streams * 3u + 8; /* a command, a prefix and its child each */
-	*have = UINT64_MAX;
-	for (size_t i = 0; text && i < ARRAY_SIZE(trees); i++) {
-		const char *line = strstr(text, trees[i].controller);
-		char dir[500];
-
-		if (!line)
-			continue;
-		line += strlen(trees[i].controller);
-		snprintf(dir, sizeof(dir), "%s%.*s", trees[i].mount, (int)strcspn(line, "\n"),
-			 line);
-		if (dir[strlen(dir) - 1] == '/')
-			dir[strlen(dir) - 1] = '\0';
-		found |= least_room(dir, strlen(trees[i].mount), have);
-	}
-	free(text);
-	return found;
+	return cgroup__tasks_left(have, &n->limit);
 }
 
 static unsigned count_files(void)
@@ -177,7 +110,7 @@ static unsigned count_files(void)
 
 /* A stream's own descriptors at most: its output pipe, and by mode sockets, a
  * namespace, the pipes of a batch. */
-static bool ask_files(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
+static bool ask_files(struct workload *w, struct need *n, uint64_t *need, uint64_t *have)
 {
 	static const unsigned own[FRT_WORKMODES] = { [FRT_WORK_SCRIPT] = 2,
 						     [FRT_WORK_EXACT] = 5,
@@ -194,7 +127,7 @@ static bool ask_files(struct workload *w, const struct need *n, uint64_t *need, 
 	return true;
 }
 
-static bool ask_ifindex(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
+static bool ask_ifindex(struct workload *w, struct need *n, uint64_t *need, uint64_t *have)
 {
 	(void)w;
 	*need = n->links + 2 * n->n;
@@ -202,7 +135,7 @@ static bool ask_ifindex(struct workload *w, const struct need *n, uint64_t *need
 	return true;
 }
 
-static bool ask_inodes(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
+static bool ask_inodes(struct workload *w, struct need *n, uint64_t *need, uint64_t *have)
 {
 	struct statvfs fs;
 
@@ -215,7 +148,7 @@ static bool ask_inodes(struct workload *w, const struct need *n, uint64_t *need,
 }
 
 /* The ledger has two lines of about 100 bytes a router. */
-static bool ask_space(struct workload *w, const struct need *n, uint64_t *need, uint64_t *have)
+static bool ask_space(struct workload *w, struct need *n, uint64_t *need, uint64_t *have)
 {
 	struct statvfs fs;
 
@@ -353,14 +286,19 @@ int workload__preflight(struct workload *w, uint64_t n, char *err, size_t errlen
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
 		const struct check *c = &checks[i];
 		uint64_t want, have;
+		char value[32] = "";
 
+		need.limit = 0;
 		if (!c->ask(w, &need, &want, &have) || want <= have)
 			continue;
+		if (need.limit)
+			snprintf(value, sizeof(value), " = %" PRIu64 "%s", need.limit / c->scale,
+				 c->scale > 1 ? c->unit : "");
 		return fail(err, errlen, -ENOSPC,
 			    "%" PRIu64 " routers need %" PRIu64 "%s, there are %" PRIu64
-			    "%s; the limit is %s: %s",
+			    "%s; the limit is %s%s: %s",
 			    n, (want + c->scale - 1) / c->scale, c->unit, have / c->scale, c->unit,
-			    c->name, c->remedy);
+			    c->name, value, c->remedy);
 	}
 	return 0;
 }

@@ -56,6 +56,10 @@ int workload__open(const struct workload_opts *o, struct workload **out, char *e
  * need in err. */
 int workload__preflight(struct workload *w, uint64_t n, char *err, size_t errlen);
 
+/* Is so little memory left, of the machine or of our cgroup, that making more would
+ * have the kernel kill for it? Then the cause in why, with the limit's name and value. */
+bool workload__memory_low(char *why, size_t size);
+
 /* Fills up to n routers of ours; fills in filled, fill_threads, fill_ns, fill_mem_kb, fill_slab_kb. */
 int workload__fill(struct workload *w, uint32_t n, struct frt_level *l);
 /* Waits until tasks outside use below 2 % of a CPU for 1 s; settle_ns. */

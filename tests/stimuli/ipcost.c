@@ -3,7 +3,8 @@
  * Stands in for `ip` (frtrace --ip) where the cost of a router must be known:
  * `netns add` makes a real network namespace, `netns del` removes it, `link add`
  * makes a real veth pair by one message, `netns exec` makes nothing, and each
- * lasts for as long as its configuration says, counted from its start.
+ * lasts for as long as its configuration says, counted from its start: asleep
+ * until shortly before, then looking at the clock, since a timer may be late.
  *
  * The configuration is the file cost.conf beside the program:
  *
@@ -132,6 +133,20 @@ static void make_veth(const char *name, const char *peer, const char *ns)
 	close(nsfd);
 }
 
+#define SPIN_NS 300000
+
+static void wait_until(uint64_t end)
+{
+	uint64_t wake = end - SPIN_NS;
+	struct timespec ts = { .tv_sec = (time_t)(wake / 1000000000u),
+			       .tv_nsec = (long)(wake % 1000000000u) };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
+	while (mono_ns() < end)
+		;
+}
+
 /* The word behind word; "" when there is none. */
 static const char *after(int argc, char **argv, const char *word)
 {
@@ -158,12 +173,11 @@ static void write_log(const char *dir, uint64_t ns)
 
 int main(int argc, char **argv)
 {
-	uint64_t began = mono_ns(), end;
+	uint64_t began = mono_ns();
 	unsigned long long base = 0, add = 0, link = 0, slope = 0, hang = 0, v;
 	const char *what = argc > 3 && !strcmp(argv[1], "netns") ? argv[2] : "";
 	char dir[200], path[300], word[32];
 	unsigned routers;
-	struct timespec ts;
 	ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
 	FILE *f;
 
@@ -200,11 +214,7 @@ int main(int argc, char **argv)
 		base = link ? link : base;
 		make_veth(argv[3], after(argc, argv, "name"), after(argc, argv, "netns"));
 	}
-	end = began + base;
-	ts = (struct timespec){ .tv_sec = (time_t)(end / 1000000000u),
-				.tv_nsec = (long)(end % 1000000000u) };
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
-		;
+	wait_until(began + base);
 	write_log(dir, mono_ns() - began);
 	return 0;
 }
