@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* frtrace compare: records and rate tables side by side. */
 #include "analyze/analyze.h"
-#include "analyze/foreign.h"
 #include "analyze/compare.h"
 #include "cmd/cli.h"
+#include "cmd/load.h"
 #include "cmd/present.h"
 #include "record/record.h"
 #include "report/compare.h"
@@ -14,9 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A table of rates is small; whatever is larger is something else. */
-#define TABLE_MAX (4u << 20)
 
 enum { OPT_JSON = 256, OPT_PREDICT };
 
@@ -71,64 +68,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* The whole file, malloc'ed. */
-static int read_table(const char *path, char **text, size_t *len, char *err, size_t errlen)
-{
-	FILE *f = fopen(path, "r");
-	size_t cap = 0;
-	int rc = 0;
-
-	if (!f)
-		return fail(err, errlen, -errno, "%s: %s", path, strerror(errno));
-	for (;;) {
-		size_t n;
-		char *more;
-
-		if (*len == cap) {
-			cap = cap ? cap * 2 : 65536;
-			more = realloc(*text, cap);
-			if (!more) {
-				rc = fail(err, errlen, -ENOMEM, "%s: out of memory", path);
-				break;
-			}
-			*text = more;
-		}
-		n = fread(*text + *len, 1, cap - *len, f);
-		*len += n;
-		if (ferror(f))
-			rc = fail(err, errlen, -errno, "%s: %s", path, strerror(errno));
-		else if (*len > TABLE_MAX)
-			rc = fail(err, errlen, -EFBIG, "%s: above %u MiB, not a rate table", path,
-				  TABLE_MAX >> 20);
-		if (!n || rc)
-			break;
-	}
-	fclose(f);
-	return rc;
-}
-
-/* A record is compressed, or at least begins with its header's brace. */
-static bool looks_like_record(const char *text, size_t len)
-{
-	return (len >= 2 && memcmp(text, "\x1f\x8b", 2) == 0) || (len && text[0] == '{');
-}
-
-static int load_record(const char *path, const struct compare_args *a, struct source *s, char *err,
+static int load_record(struct input *in, const struct compare_args *a, struct source *s, char *err,
 		       size_t errlen)
 {
 	struct analyze_opts ao = { .npredict = a->npredict };
+	const char *path = input__name(in);
 	struct frt_trail t = { 0 };
-	int rc = trail__read(path, &t, err, errlen);
+	int rc = load__trail(in, &t, err, errlen);
 
 	if (rc)
 		return rc;
-	if (foreign__is(&t)) {
-		rc = foreign__name(&t, NULL, err, errlen);
-		if (rc) {
-			trail__free(&t);
-			return rc;
-		}
-	}
 	memcpy(ao.predict, a->predict, sizeof(ao.predict));
 	s->header = json_incref(t.header);
 	if (t.rate.n || t.point.n)
@@ -148,23 +97,16 @@ static int load_record(const char *path, const struct compare_args *a, struct so
 static int load(const char *path, const struct compare_args *a, struct source *s, char *err,
 		size_t errlen)
 {
-	struct csv_table t = { 0 };
-	char *text = NULL;
-	size_t len = 0;
-	int rc;
+	struct input *in;
+	int rc = input__open(path, &in, err, errlen);
 
-	rc = read_table(path, &text, &len, err, errlen);
-	if (!rc && looks_like_record(text, len)) {
-		rc = load_record(path, a, s, err, errlen);
-	} else if (!rc) {
-		rc = csv__parse(text, len, path, &t, err, errlen);
-		if (!rc)
-			rc = analyze__rate_table(&t, a->predict, a->npredict, &s->rate);
-		if (rc == -ENOMEM)
-			fail(err, errlen, rc, "%s: out of memory", path);
-		csv__free(&t);
-	}
-	free(text);
+	if (rc)
+		return rc;
+	if (input__is_table(in))
+		rc = load__table(in, a->predict, a->npredict, &s->rate, err, errlen);
+	else
+		rc = load_record(in, a, s, err, errlen);
+	input__close(in);
 	return rc;
 }
 

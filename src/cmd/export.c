@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* frtrace export: pictures and other tools' formats, from a record alone. */
 #include "analyze/analyze.h"
-#include "analyze/foreign.h"
 #include "analyze/rate.h"
 #include "cmd/cli.h"
+#include "cmd/load.h"
 #include "cmd/replace.h"
 #include "record/record.h"
 #include "report/report.h"
@@ -17,7 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TABLE_MAX (64u << 20) /* bytes of a rate table */
 #define OUT_BUFFER (1u << 18)
 
 enum { OPT_STEP = 256, OPT_AT, OPT_KIND, OPT_DIFF, OPT_ICICLE };
@@ -195,70 +194,17 @@ static int check(struct export_args *a)
 	return 0;
 }
 
-/* A file that is neither compressed nor JSON is a table of rates. */
-static bool is_table(const char *path)
-{
-	FILE *f = fopen(path, "re");
-	unsigned char c[2] = { 0 };
-	size_t n = f ? fread(c, 1, 2, f) : 0;
-
-	if (f)
-		fclose(f);
-	return n && !(c[0] == 0x1f && c[1] == 0x8b) && c[0] != '{';
-}
-
-static int read_table(const char *path, struct rate **out, char *err, size_t errlen)
-{
-	struct csv_table t = { 0 };
-	char *text = NULL;
-	size_t len = 0, size = 0;
-	FILE *f = fopen(path, "re"), *m = open_memstream(&text, &size);
-	char buf[8192];
-	int rc;
-
-	if (!f || !m) {
-		rc = fail(err, errlen, -errno, "%s: %s", path, strerror(errno));
-		goto out;
-	}
-	while (size <= TABLE_MAX && (len = fread(buf, 1, sizeof(buf), f)) > 0) {
-		fwrite(buf, 1, len, m);
-		fflush(m);
-	}
-	rc = size > TABLE_MAX ? fail(err, errlen, -EFBIG, "%s: too large for a rate table", path)
-			      : csv__parse(text, size, path, &t, err, errlen);
-	if (!rc) {
-		rc = analyze__rate_table(&t, NULL, 0, out);
-		if (rc)
-			fail(err, errlen, rc, "%s: %s", path, strerror(-rc));
-		csv__free(&t);
-	}
-out:
-	if (f)
-		fclose(f);
-	if (m)
-		fclose(m);
-	free(text);
-	return rc;
-}
-
-static int load_record(const char *path, const struct export_args *a, struct sources *s, bool first,
+static int load_record(struct input *in, const struct export_args *a, struct sources *s, bool first,
 		       char *err, size_t errlen)
 {
 	struct analyze_opts ao = { .npredict = 0 };
 	struct frt_trail t = { 0 };
-	int rc = trail__read(path, &t, err, errlen);
+	int rc = load__trail(in, &t, err, errlen);
 
 	if (rc)
 		return rc;
-	if (foreign__is(&t)) {
-		rc = foreign__name(&t, NULL, err, errlen);
-		if (rc) {
-			trail__free(&t);
-			return rc;
-		}
-	}
 	if (t.truncated)
-		cli__note("%s: cut short; exported as far as it goes", path);
+		cli__note("%s: cut short; exported as far as it goes", input__name(in));
 	if (t.rate.n || t.point.n) {
 		rc = analyze__rate(&t, NULL, NULL, 0, &s->rates[s->nrates]);
 		if (!rc)
@@ -267,7 +213,7 @@ static int load_record(const char *path, const struct export_args *a, struct sou
 	if ((!rc || rc == -ENODATA) && first)
 		rc = analyze__profile(&t, &ao, &s->profile);
 	if (rc)
-		fail(err, errlen, rc, "%s: %s", path, strerror(-rc));
+		fail(err, errlen, rc, "%s: %s", input__name(in), strerror(-rc));
 	if (!rc && first && (a->exporter->takes & EXPORT_TRAIL))
 		s->trail = t;
 	else
@@ -283,12 +229,16 @@ static int load(struct export_args *a, struct sources *s, char *err, size_t errl
 	if (!s->rates)
 		return fail(err, errlen, -ENOMEM, "export: out of memory");
 	for (size_t i = 0; i < a->nfiles && !rc; i++) {
-		if (wants_rate(a) && is_table(a->files[i])) {
-			rc = read_table(a->files[i], &s->rates[s->nrates], err, errlen);
+		struct input *in;
+
+		rc = input__open(a->files[i], &in, err, errlen);
+		if (!rc && wants_rate(a) && input__is_table(in)) {
+			rc = load__table(in, NULL, 0, &s->rates[s->nrates], err, errlen);
 			s->nrates += !rc;
-		} else {
-			rc = load_record(a->files[i], a, s, i == 0, err, errlen);
+		} else if (!rc) {
+			rc = load_record(in, a, s, i == 0, err, errlen);
 		}
+		input__close(in);
 	}
 	a->o.rates = (const struct rate *const *)s->rates;
 	a->o.nrates = s->nrates;

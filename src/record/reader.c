@@ -10,14 +10,11 @@
 #include "util/util.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define FIELDS_MAX 64 /* of a line, as the header lists them */
 #define SKIP 0xff
@@ -495,27 +492,6 @@ out:
 	free(r);
 	if (rc)
 		trail__free(out);
-	return rc;
-}
-
-int trail__read(const char *path, struct frt_trail *out, char *err, size_t errlen)
-{
-	struct record_source src = { .fd = open(path, O_RDONLY | O_CLOEXEC) };
-	char name[200];
-	struct stat st;
-	int rc;
-
-	memset(out, 0, sizeof(*out));
-	printable(name, sizeof(name), path);
-	if (src.fd < 0) {
-		rc = -errno;
-		return fail(err, errlen, rc, "%s: cannot open: %s", name, strerror(-rc));
-	}
-	if (!fstat(src.fd, &st) && S_ISDIR(st.st_mode))
-		rc = fail(err, errlen, -EISDIR, "%s: a directory, not a record", name);
-	else
-		rc = trail__read_source(&src, path, out, err, errlen);
-	close(src.fd);
 	return rc;
 }
 

@@ -42,7 +42,7 @@ const char *record__path(const struct record_writer *w); /* NULL for none */
 uint64_t record__bytes(const struct record_writer *w);	 /* on disk so far */
 void record__free(struct record_writer *w);
 
-/* Reads a record, compressed or not. On error returns -errno (-EINVAL: not a
+/* Reads a record, compressed or not; path "-" is standard input. On error returns -errno (-EINVAL: not a
  * record or malformed, -EFBIG: beyond what is read), puts one clear line, with
  * the line number where there is one, into err, and leaves out empty. Without
  * its end line it is no error: trail->truncated. Node ids are dense, level ids

@@ -66,7 +66,7 @@ static ssize_t source__read(struct record_source *src, void *buf, size_t n)
 {
 	ssize_t r;
 
-	if (src->fd < 0) {
+	if (src->left || src->fd < 0) {
 		if (n > src->left)
 			n = src->left;
 		if (n)

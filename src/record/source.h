@@ -15,10 +15,10 @@
 
 /* Where the bytes come from; the reader's state is in struct record_lines. */
 struct record_source {
-	int fd;	       /* -1: mem */
+	int fd;	       /* behind mem; -1: mem is all */
 	bool seekable; /* read from pos on, leaving the descriptor's own position alone */
 	int64_t pos;
-	const void *mem;
+	const void *mem;   /* comes first */
 	size_t left;	   /* of mem */
 	uint64_t text_max; /* 0: RECORD_TEXT_MAX */
 	uint64_t data_max; /* 0: RECORD_DATA_MAX */

@@ -92,6 +92,19 @@ read_as "timeline" trace a.trace.json run.frt
 read_as "csv" csv a.csv run.frt -f csv
 read_as "csv of steps" csv b.csv run.frt -f csv-steps
 read_as "csv of rates" csv c.csv "$top/data/rates-2014.csv" -f csv --kind rate
+# A pipe cannot be wound back, and - is standard input: not a byte is lost.
+rates=$top/data/rates-2014.csv
+"$FRTRACE" export "$rates" -f csv --kind rate >from-file.csv 2>err
+same "csv of rates from a pipe" "$(cat "$rates" | "$FRTRACE" export - -f csv --kind rate 2>&1)" \
+	"$(cat from-file.csv)"
+same "csv of rates from /dev/fd" \
+	"$("$FRTRACE" export <(cat "$rates") -f csv --kind rate 2>&1)" "$(cat from-file.csv)"
+"$FRTRACE" export run.frt -f csv >from-file.csv 2>err
+same "csv of a record from a pipe" "$(cat run.frt | "$FRTRACE" export - -f csv 2>&1)" "$(cat from-file.csv)"
+compared() {
+	"$FRTRACE" compare --json "$@" | jq -c '[.rows[] | del(.key.file?)]'
+}
+same "compare a table from a pipe" "$(cat "$rates" | compared -)" "$(compared "$rates")"
 export_to diff.folded run.frt -f folded --diff 0,4000
 check "folded difference" "$readers" folded diff.folded 2
 "$readers" trace a.trace.json >kinds
