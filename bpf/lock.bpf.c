@@ -6,6 +6,41 @@
  */
 #include "lock.h"
 
+#define SPINS_TOLD 1000 /* a second, about: what is more is counted only */
+
+static u64 spin_second;
+static u32 spins_told;
+
+/* Where a spinlock is contended. An event that there is no room for is no loss: the
+ * spinlock may be the ring's own. */
+static __always_inline void send_spin(void *ctx, struct frt_cpu *c, const struct task_state *s,
+				      u64 lock, u32 flags)
+{
+	u64 now = bpf_ktime_get_ns(), second = now / 1000000000;
+	struct frt_ev_lock *e;
+	long n;
+
+	if (second != spin_second) {
+		spin_second = second;
+		spins_told = 0;
+	}
+	if (spins_told >= SPINS_TOLD || is_quiet(s))
+		return;
+	spins_told++;
+	e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
+	if (!e)
+		return;
+	fill_head(&e->h, s, FRT_EV_LOCK, sizeof(*e), now);
+	e->t0 = e->t_owner = now;
+	e->addr = lock;
+	e->flags = flags & ~(FRT_LOCK_WAKER | FRT_LOCK_AGAIN);
+	__builtin_memset(&e->who, 0, sizeof(e->who));
+	n = bpf_get_stack(ctx, e->stack, sizeof(e->stack), 0);
+	e->nstack = n > 0 ? n / sizeof(u64) : 0;
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	c->sent++;
+}
+
 SEC("raw_tp/contention_begin")
 int frt_contention_begin(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -18,6 +53,7 @@ int frt_contention_begin(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	if (flags & FRT_LCB_SPIN && !(flags & FRT_LCB_MUTEX)) {
 		c->spins++;
+		send_spin(ctx, c, s, ctx->args[0], flags);
 		return 0;
 	}
 	now = bpf_ktime_get_ns();

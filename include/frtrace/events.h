@@ -241,7 +241,9 @@ struct frt_holder_id {
  * contention_begin (t0) to the end (ts), who is the owner that the lock named at
  * t_owner; a begin that follows another in the same wait replaces it, unless the
  * task slept in between: then there is an event for each. Waker (FRT_LOCK_WAKER): t0 the switch-out, ts the waking, who the waker,
- * stack its kernel stack; addr 0 where contention is not told.
+ * stack its kernel stack; addr 0 where contention is not told. Of a spinlock
+ * (FRT_LCB_SPIN alone) only the begin is told, of at most 1,000 a second: stack is the
+ * task's own.
  */
 struct frt_ev_lock {
 	struct frt_event h;

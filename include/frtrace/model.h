@@ -119,6 +119,11 @@ struct frt_worst {
 	const char *text; /* what it waited for, in one line */
 };
 
+struct frt_spin {
+	const char *where; /* the function that takes the lock */
+	uint64_t n;
+};
+
 struct frt_levelrow {
 	uint32_t id, asked, run, streams;
 	bool again;
@@ -138,7 +143,10 @@ struct frt_levelrow {
 	size_t nworst;
 	uint64_t loss[6]; /* by enum frt_loss_kind */
 	uint64_t events, samples;
-	uint64_t spins; /* contended spinlocks of followed tasks */
+	uint64_t spins;		 /* contended spinlocks of followed tasks */
+	uint64_t spins_told;	 /* of those, with a stack: at most 1,000 a second */
+	struct frt_spin spin[5]; /* where those were, the most frequent */
+	size_t nspin;
 };
 
 struct frt_prediction {

@@ -601,6 +601,8 @@ int account__fill(struct analysis *an)
 		if (!c.err)
 			c.err = finish_level(&c, c.lv);
 	}
+	if (!c.err)
+		c.err = spins__fill(an, &c.stacks);
 	free(c.action);
 	free(c.wall.v);
 	waiting__close(&c.waiting);

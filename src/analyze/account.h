@@ -85,6 +85,9 @@ int functions__add(struct arena *arena, struct intern *strings, struct action_su
 int functions__finish(struct arena *arena, const struct fn_sum *list, struct frt_fn **out,
 		      size_t *nout);
 
+/* Where spinlocks were contended, into the rows of the levels. 0 or -ENOMEM. */
+int spins__fill(struct analysis *an, struct stacks *stacks);
+
 /* The value i of a figure += ns. 0 or -ENOMEM. */
 int cell__add(struct analysis *an, struct level *lv, enum row row, int kind, const char *action,
 	      const char *where, size_t i, uint64_t ns);

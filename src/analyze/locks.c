@@ -22,6 +22,11 @@ struct lock_name {
 	const char *symbol, *table, *taker;
 };
 
+bool locks__spins(const struct frt_lock *k)
+{
+	return !(k->flags & (FRT_LOCK_WAKER | FRT_LCB_MUTEX)) && k->flags & FRT_LCB_SPIN;
+}
+
 static int by_task_and_end(const void *a, const void *b)
 {
 	const struct frt_lock *x = *(const struct frt_lock *const *)a;
@@ -159,6 +164,8 @@ int locks__open(struct locks *l, const struct frt_trail *t, const struct index *
 	for (size_t i = 0; i < n; i++) {
 		const struct frt_lock *k = &t->lock.v[i];
 
+		if (locks__spins(k))
+			continue;
 		if (k->flags & FRT_LOCK_WAKER) {
 			l->waker[l->nwaker++] = k;
 			continue;

@@ -26,6 +26,9 @@ struct locks {
 	size_t nwait, nwaker, nseen, nname;
 };
 
+/* Is it a spinlock's contention? Nobody sleeps for those: they are no waits. */
+bool locks__spins(const struct frt_lock *contention);
+
 /* Sorts the trail's locks and names them: by data symbol, else by the table of takers,
  * asked of every stack that waited for the address, else by a taker. Keeps pointers to
  * all it is given. 0 or -ENOMEM; locks__close also after an error. */

@@ -258,6 +258,20 @@ static json_t *worst_list(struct out *j, const struct frt_levelrow *l)
 	return a;
 }
 
+static json_t *spinlocks(struct out *j, const struct frt_levelrow *l)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < l->nspin; i++) {
+		json_t *o = json_object();
+
+		set(j, o, "where", text(l->spin[i].where));
+		set(j, o, "n", json_integer((json_int_t)l->spin[i].n));
+		append(j, a, o);
+	}
+	return a;
+}
+
 static json_t *bytes(int64_t v)
 {
 	return v == INT64_MIN ? json_null() : json_integer(v);
@@ -282,6 +296,7 @@ static json_t *level(struct out *j, const struct frt_levelrow *l)
 	set(j, o, "slab_per_router", bytes(l->slab_per_router));
 	set(j, o, "backlog", bytes(l->backlog));
 	set(j, o, "spinlocks_contended", json_integer((json_int_t)l->spins));
+	set(j, o, "spinlocks", spinlocks(j, l));
 	set(j, o, "steal", real(l->steal));
 	set(j, o, "filled", count(l->filled));
 	set(j, o, "fill_threads", count(l->fill_threads));

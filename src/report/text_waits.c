@@ -156,6 +156,23 @@ static void put_waits(struct text *t, const struct wait_row *v, size_t n)
 		text__paragraph(t, 0, text__printf(t, "(%zu more: --view waits)", n - WAITS_MAX));
 }
 
+static void put_spins(struct text *t, const struct frt_levelrow *l)
+{
+	const char *where = "";
+
+	for (size_t i = 0; i < l->nspin; i++)
+		where = text__printf(t, "%s%s %s %s", where, i ? "," : "",
+				     text__name(t, l->spin[i].where), text__count(t, l->spin[i].n));
+	if (l->nspin)
+		where = text__printf(t, " Of %s with a stack (at most 1,000 a second):%s.",
+				     text__count(t, l->spins_told), where);
+	text__paragraph(t, 0,
+			text__printf(t,
+				     "Spinlocks contended by the steps' tasks at %s: %s times "
+				     "(counted; their time is kernel time).%s",
+				     text__count(t, l->existing), text__count(t, l->spins), where));
+}
+
 void text__waits(struct text *t)
 {
 	struct wait_row *v = NULL;
@@ -178,12 +195,7 @@ void text__waits(struct text *t)
 					: "No waits were recorded.");
 	}
 	if (!t->whole && t->last && t->last->spins)
-		text__paragraph(t, 0,
-				text__printf(t,
-					     "Spinlocks contended by the steps' tasks at %s: %s "
-					     "times (counted; their time is kernel time).",
-					     text__count(t, t->last->existing),
-					     text__count(t, t->last->spins)));
+		put_spins(t, t->last);
 	free(v);
 }
 
