@@ -336,7 +336,7 @@ static const char *rcu_normal(struct facts *f)
 		   ms(f, ns), top && top->where ? top->where : "an unknown caller", (long long)hz);
 }
 
-/* A probed pernet init: "ops_init [NAME]" and its children. */
+/* A probed pernet init: "ops_init[NAME]" and its children. */
 static const struct frt_fn *largest_init(const struct frt_fn *v, size_t n, double *sum)
 {
 	const struct frt_fn *top = NULL;
@@ -345,7 +345,7 @@ static const struct frt_fn *largest_init(const struct frt_fn *v, size_t n, doubl
 		const struct frt_fn *below;
 		double s = 0;
 
-		if (!strncmp(v[i].function, "ops_init [", 10)) {
+		if (!strncmp(v[i].function, "ops_init[", 9)) {
 			*sum += v[i].total_ns;
 			if (!top || v[i].total_ns > top->total_ns)
 				top = &v[i];

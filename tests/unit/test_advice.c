@@ -296,6 +296,197 @@ static void storms(void **state)
 	trail__drop(&w.t);
 }
 
+/* unshare(NEWNET) with as many samples as said in the init of a subsystem. */
+static const struct frt_call newnet = { .nr = NR_UNSHARE,
+					.detail = FRT_DET_NS,
+					.flags = 0x40000000,
+					.net_before = 1,
+					.net_after = 4,
+					.mnt_before = 2,
+					.mnt_after = 2 };
+
+static struct frt_call *last_call(struct world *w, uint32_t task, int32_t nr)
+{
+	struct frt_call *c = NULL;
+
+	for (size_t i = 0; i < w->t.call.n; i++)
+		if (w->t.call.v[i].task == task && w->t.call.v[i].nr == nr)
+			c = &w->t.call.v[i];
+	return c;
+}
+
+static void sample_tunnel(struct world *w, struct plan *p)
+{
+	static const char *const init[] = { "copy_net_ns", "setup_net", "ops_init", "ipip_init_net",
+					    "ip_tunnel_init_net" };
+	const struct frt_call *c = last_call(w, p->task, NR_UNSHARE);
+
+	w->t.router.v[w->t.router.n - 1].flags |= FRT_ROUTER_SAMPLED;
+	*trail_add(&w->t, sample) = (struct frt_sample){ .task = p->task,
+							 .seq = c->seq,
+							 .mode = FRT_MODE_CALL,
+							 .in_kernel = 1,
+							 .nr = NR_UNSHARE,
+							 .t = c->t0 + 10,
+							 .stack = stack_of(w, init, 5) };
+}
+
+static void tunnels(void **state)
+{
+	struct shape s = { .plan = { .user = MS, .kernel = 2 * MS, .call = newnet },
+			   .change = sample_tunnel };
+	struct world w;
+
+	(void)state;
+	world__open(&w);
+	level(&w, 0, &s);
+	trail__header(&w.t, "{\"environment\":{\"tunnels_only_init_net\":0}}");
+	has(said(&w.t, "fallback tunnel devices", 1), "fb_tunnels_only_for_init_net=1");
+	/* it is so already; nobody knows */
+	trail__header(&w.t, "{\"environment\":{\"tunnels_only_init_net\":2}}");
+	assert_null(said(&w.t, NULL, 0));
+	trail__header(&w.t, "{\"environment\":{}}");
+	assert_null(said(&w.t, NULL, 0));
+	/* too few samples to speak of */
+	trail__header(&w.t, "{\"environment\":{\"tunnels_only_init_net\":0}}");
+	w.t.sample.n = 4;
+	assert_null(said(&w.t, NULL, 0));
+	trail__drop(&w.t);
+}
+
+static void make_dump(struct world *w, struct plan *p)
+{
+	struct frt_call *c = last_call(w, p->task, NR_SENDMSG);
+
+	c->nl_type = 18; /* RTM_GETLINK */
+	c->nl_flags = 0x301;
+	c->nl_msgs = 1;
+}
+
+static void sudo_lists(void **state)
+{
+	struct shape s = { .plan = { .user = MS,
+				     .kernel = MS,
+				     .call = { .nr = NR_SENDMSG, .detail = FRT_DET_NETLINK } },
+			   .change = make_dump };
+	struct world w;
+	const char *line;
+
+	(void)state;
+	world__open(&w);
+	level(&w, 0, &s);
+	s.plan.kernel = 4 * MS;
+	level(&w, 1000, &s);
+	trail__header(&w.t, "{\"options\":{\"sudo\":\"sudo\"}}");
+	line = said(&w.t, "sudo lists all interfaces", 1);
+	has(line, "4.00 ms per router, 3.00 ms of it growth");
+	has(line, "probe_interfaces false");
+	trail__header(&w.t, "{\"options\":{}}"); /* the dump is somebody else's */
+	assert_null(said(&w.t, NULL, 0));
+	trail__drop(&w.t);
+}
+
+static uint64_t init_ns[2];
+
+static void probe_inits(struct world *w, struct plan *p)
+{
+	static const char *const names[] = { "ops_init[big_net_init]", "ops_init[small_init]" };
+	const struct frt_call *c = last_call(w, p->task, NR_UNSHARE);
+
+	*trail_add(&w->t, func) = (struct frt_func){ .task = p->task,
+						     .instance = c->instance,
+						     .seq = c->seq,
+						     .nr = NR_UNSHARE,
+						     .node = 1,
+						     .n = 1,
+						     .total_ns = init_ns[0] + init_ns[1],
+						     .child_ns = init_ns[0] + init_ns[1],
+						     .function = "setup_net" };
+	for (uint32_t i = 0; i < 2; i++)
+		*trail_add(&w->t, func) = (struct frt_func){ .task = p->task,
+							     .instance = c->instance,
+							     .seq = c->seq,
+							     .nr = NR_UNSHARE,
+							     .node = i + 2,
+							     .parent = 1,
+							     .n = 1,
+							     .total_ns = init_ns[i],
+							     .function = names[i] };
+}
+
+static void one_init(void **state)
+{
+	struct shape s = { .plan = { .user = MS, .kernel = 4 * MS, .call = newnet },
+			   .change = probe_inits };
+	struct world w;
+	const char *line;
+
+	(void)state;
+	init_ns[0] = 2 * MS;
+	init_ns[1] = MS;
+	world__open(&w);
+	level(&w, 0, &s);
+	line = said(&w.t, "One subsystem dominates", 1);
+	has(line, "ops_init[big_net_init] takes 2.00 ms of the 3.00 ms");
+	trail__drop(&w.t);
+	/* none of them is half of it */
+	init_ns[0] = init_ns[1] = MS;
+	init_ns[1]++;
+	world__open(&w);
+	level(&w, 0, &s);
+	for (size_t i = 0; i < w.t.func.n; i += 3)
+		*trail_add(&w.t, func) = (struct frt_func){ .task = w.t.func.v[i].task,
+							    .instance = w.t.func.v[i].instance,
+							    .seq = w.t.func.v[i].seq,
+							    .nr = NR_UNSHARE,
+							    .node = 4,
+							    .parent = 1,
+							    .n = 1,
+							    .total_ns = MS,
+							    .function = "ops_init[third_init]" };
+	assert_null(said(&w.t, NULL, 0));
+	trail__drop(&w.t);
+}
+
+/* What each cause goes by, too small to be worth a line. */
+static void too_little(void **state)
+{
+	struct shape move = {
+		.plan = { .user = 10 * MS, .blocked = 50000, .wait = { .nr = NR_SENDMSG } },
+		.change = make_move
+	};
+	struct shape lock = { .plan = { .user = 10 * MS,
+					.blocked = 50000,
+					.wait = { .nr = NR_SENDMSG, .detail = FRT_DET_NETLINK } },
+			      .change = make_held };
+	static const char *const rtnl[] = { "rtnl_newlink", "__mutex_lock", "schedule" };
+	static const char *const rcu[] = { "__dev_change_net_namespace", "synchronize_rcu",
+					   "schedule" };
+	struct shape spin = { .plan = { .user = MS,
+					.kernel = 3 * MS,
+					.call = { .nr = NR_WRITE, .detail = FRT_DET_WRITE } } };
+	struct world w;
+
+	(void)state;
+	world__open(&w);
+	move.plan.wait_stack = stack_of(&w, rcu, 3);
+	level(&w, 0, &move);
+	assert_null(said(&w.t, NULL, 0));
+	trail__drop(&w.t);
+	for (int i = 0; i < 2; i++) {
+		holder_kind = i ? "NetworkManager" : "cleanup_net";
+		world__open(&w);
+		lock.plan.wait_stack = stack_of(&w, rtnl, 3);
+		level(&w, 0, &lock);
+		assert_null(said(&w.t, NULL, 0));
+		trail__drop(&w.t);
+	}
+	world__open(&w);
+	level(&w, 0, &spin); /* written, and not once restarted */
+	assert_null(said(&w.t, NULL, 0));
+	trail__drop(&w.t);
+}
+
 static void environment(void **state)
 {
 	struct shape s = { .plan = { .user = 5 * MS } };
@@ -325,9 +516,12 @@ static void environment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing),    cmocka_unit_test(mount_table), cmocka_unit_test(ip_n),
-		cmocka_unit_test(veth_moved), cmocka_unit_test(rtnl_spin),   cmocka_unit_test(held),
-		cmocka_unit_test(storms),     cmocka_unit_test(environment),
+		cmocka_unit_test(nothing),   cmocka_unit_test(mount_table),
+		cmocka_unit_test(ip_n),	     cmocka_unit_test(veth_moved),
+		cmocka_unit_test(rtnl_spin), cmocka_unit_test(held),
+		cmocka_unit_test(storms),    cmocka_unit_test(environment),
+		cmocka_unit_test(tunnels),   cmocka_unit_test(sudo_lists),
+		cmocka_unit_test(one_init),  cmocka_unit_test(too_little),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
