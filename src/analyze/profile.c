@@ -105,7 +105,11 @@ static int fill_notes(struct analysis *an, const json_t *header)
 	if (json_is_false(json_object_get(json_object_get(header, "probes"), "contention")) &&
 	    an->t->off.n && !err)
 		err = add_note(an, "locks and their holders are told by stacks and wakings: this "
-				   "kernel has no contention tracepoints (5.19 and later do)");
+				   "kernel has no contention tracepoints (5.19 and later do), or "
+				   "not as expected");
+	if (json_is_false(json_object_get(json_object_get(header, "probes"), "deferred")) && !err)
+		err = add_note(an, "what steps leave to workqueues is not told: this kernel lacks "
+				   "the tracepoints, or they are not as expected");
 	if (an->t->truncated && !err)
 		err = add_note(an,
 			       "the record has no end: it was cut short, read as far as it goes");

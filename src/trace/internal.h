@@ -85,6 +85,7 @@ struct trace {
 	int sink_err;	  /* the sink failed: everything after is dropped */
 	bool sampling, paused;
 	bool contention;	 /* the kernel tells of contended locks */
+	bool deferred;		 /* … and of work that is queued and run */
 	char sample_reason[160]; /* why there is no sampling though it was asked for */
 
 	pthread_mutex_t lock; /* creators, pending */
@@ -112,6 +113,9 @@ struct pending_proc {
 
 /* Before loading: which programs are loaded (function probes by rung, later), and what
  * they have to know of the kernel. 0, or -ESRCH without type information. */
+struct btf;
+/* Does the kernel have this raw tracepoint, with the parameters that our program reads? */
+bool programs__fits(const struct btf *btf, const char *tracepoint);
 int programs__choose(struct trace *t);
 /* Does the kernel's sched_switch tracepoint pass prev_state? -ESRCH: no BTF. */
 int programs__prev_state(void);

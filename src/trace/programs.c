@@ -12,26 +12,79 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Programs that do without when their tracepoint is not there. */
+/* Programs that do without when their tracepoint is not there, or does not hand over what
+ * they read: its parameters, from 0, and what they are. */
+static const struct {
+	const char *tracepoint;
+	unsigned param;
+	const char *type; /* "int", "*" (some pointer), or "*STRUCT" */
+} optional[] = {
+	{ "contention_begin", 0, "*" },
+	{ "contention_begin", 1, "int" },
+	{ "contention_end", 0, "*" },
+	{ "contention_end", 1, "int" },
+	{ "workqueue_queue_work", 2, "*work_struct" },
+	{ "workqueue_execute_start", 0, "*work_struct" },
+	{ "workqueue_execute_end", 0, "*work_struct" },
+};
+
 static bool may_be_missing(const char *tracepoint)
 {
-	static const char *const names[] = { "contention_begin", "contention_end",
-					     "workqueue_queue_work", "workqueue_execute_start",
-					     "workqueue_execute_end" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(names[i], tracepoint))
+	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
+		if (!strcmp(optional[i].tracepoint, tracepoint))
 			return true;
 	return false;
 }
 
-/* Which raw tracepoints this kernel has, by its own types. */
-static bool has_tracepoint(const struct btf *btf, const char *name)
+static const struct btf_type *resolve(const struct btf *btf, uint32_t id)
 {
-	char type[128];
+	const struct btf_type *ty = btf__type_by_id(btf, id);
 
-	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+	while (ty && (btf_is_typedef(ty) || btf_is_mod(ty)))
+		ty = btf__type_by_id(btf, ty->type);
+	return ty;
+}
+
+/* The function type of a raw tracepoint, whose first parameter is its own; NULL. */
+static const struct btf_type *prototype(const struct btf *btf, const char *tracepoint)
+{
+	const struct btf_type *ty;
+	char type[128];
+	int id;
+
+	snprintf(type, sizeof(type), "btf_trace_%s", tracepoint);
+	id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
+	ty = id > 0 ? resolve(btf, (uint32_t)id) : NULL;
+	ty = ty && btf_is_ptr(ty) ? resolve(btf, ty->type) : NULL;
+	return ty && btf_is_func_proto(ty) ? ty : NULL;
+}
+
+static bool is_type(const struct btf *btf, uint32_t id, const char *want)
+{
+	const struct btf_type *ty = resolve(btf, id);
+	const char *name;
+
+	if (!ty || *want != '*')
+		return ty && (btf_is_int(ty) || btf_is_any_enum(ty));
+	if (!btf_is_ptr(ty))
+		return false;
+	if (!want[1])
+		return true;
+	ty = resolve(btf, ty->type);
+	name = ty ? btf__name_by_offset(btf, ty->name_off) : NULL;
+	return name && !strcmp(name, want + 1);
+}
+
+bool programs__fits(const struct btf *btf, const char *tracepoint)
+{
+	const struct btf_type *ty = prototype(btf, tracepoint);
+
+	for (size_t i = 0; ty && i < ARRAY_SIZE(optional); i++)
+		if (!strcmp(optional[i].tracepoint, tracepoint) &&
+		    (btf_vlen(ty) < optional[i].param + 2 ||
+		     !is_type(btf, btf_params(ty)[optional[i].param + 1].type, optional[i].type)))
+			return false;
+	return ty;
 }
 
 /* The address of a function that has this name alone; 0. Read by itself: the table of
@@ -70,13 +123,17 @@ int programs__choose(struct trace *t)
 		sec = bpf_program__section_name(prog);
 		load = !strncmp(sec, "raw_tp", 6);
 		if (load && sec[6] == '/' && may_be_missing(sec + 7))
-			load = t->opts.waits && has_tracepoint(btf, sec + 7);
+			load = t->opts.waits && programs__fits(btf, sec + 7);
 		bpf_program__set_autoload(prog, load);
 	}
 	bpf_program__set_autoload(t->skel->progs.frt_exit_drop, t->opts.waits);
 	if (t->opts.waits)
 		t->skel->rodata->knob_cleanup_net = address_of("cleanup_net");
-	t->contention = t->opts.waits && has_tracepoint(btf, "contention_begin");
+	t->contention = t->opts.waits && programs__fits(btf, "contention_begin") &&
+			programs__fits(btf, "contention_end");
+	t->deferred = t->opts.waits && programs__fits(btf, "workqueue_queue_work") &&
+		      programs__fits(btf, "workqueue_execute_start") &&
+		      programs__fits(btf, "workqueue_execute_end");
 	t->skel->rodata->knob_lock_wakers = t->opts.waits && !t->contention;
 	btf__free(btf);
 	return 0;
@@ -86,16 +143,13 @@ int programs__prev_state(void)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
 	const struct btf_type *ty;
-	int id, rc;
+	int rc;
 
 	if (!btf)
 		return -ESRCH;
-	id = btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
-	ty = id > 0 ? btf__type_by_id(btf, id) : NULL;
-	ty = ty ? btf__type_by_id(btf, ty->type) : NULL;
-	ty = ty ? btf__type_by_id(btf, ty->type) : NULL;
+	ty = prototype(btf, "sched_switch");
 	/* The first parameter is the tracepoint's own: then preempt, prev, next, … */
-	rc = ty && btf_is_func_proto(ty) && btf_vlen(ty) >= 5;
+	rc = ty && btf_vlen(ty) >= 5;
 	btf__free(btf);
 	return rc;
 }

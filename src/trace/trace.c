@@ -532,8 +532,10 @@ struct json_t *trace__probes(const struct trace *t)
 	if (t->sample_reason[0])
 		json_object_set_new(sampling, "reason", json_string(t->sample_reason));
 	json_object_set_new(o, "sampling", sampling);
-	if (t->opts.waits)
+	if (t->opts.waits) {
 		json_object_set_new(o, "contention", json_boolean(t->contention));
+		json_object_set_new(o, "deferred", json_boolean(t->deferred));
+	}
 	return o;
 }
 

@@ -216,11 +216,43 @@ static void none(void **state)
 	trail__drop(&t);
 }
 
+static bool noted(const struct frt_profile *p, const char *text)
+{
+	for (size_t i = 0; i < p->nnotes; i++)
+		if (strstr(p->notes[i], text))
+			return true;
+	return false;
+}
+
+/* What the kernel does not tell of is said, not shown as nothing. */
+static void not_told(void **state)
+{
+	struct frt_profile *p;
+	struct frt_trail t;
+
+	(void)state;
+	build(&t);
+	trail__header(&t, "{\"probes\":{\"contention\":true,\"deferred\":true}}");
+	p = profile_of(&t);
+	assert_false(noted(p, "leave to workqueues"));
+	profile__free(p);
+	trail__header(&t, "{\"probes\":{\"contention\":false,\"deferred\":false}}");
+	p = profile_of(&t);
+	assert_true(noted(p, "leave to workqueues is not told"));
+	assert_false(noted(p, "stacks and wakings")); /* nobody waited */
+	profile__free(p);
+	trail__slept(&t, 1, CREATOR, 0, 10, 20, 30, (struct used){ 0 }, 0, (struct used){ 0 });
+	p = profile_of(&t);
+	assert_true(noted(p, "told by stacks and wakings"));
+	profile__free(p);
+	trail__drop(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(items),   cmocka_unit_test(shared), cmocka_unit_test(two_runs),
-		cmocka_unit_test(outside), cmocka_unit_test(none),
+		cmocka_unit_test(outside), cmocka_unit_test(none),   cmocka_unit_test(not_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
