@@ -19,8 +19,8 @@ static struct {
 	struct row {
 		const char *name;
 		uint64_t n, ns, before; /* before: n as last drawn */
-	} row[ROWS];
-	size_t rows;
+	} row[ROWS + 1];		/* the last: other, what came when all had a name */
+	size_t rows;			/* with a name */
 	struct running {
 		uint32_t task;
 		const char *name;
@@ -37,8 +37,10 @@ static struct row *row_named(const char *name)
 	for (size_t i = 0; i < live.rows; i++)
 		if (strcmp(live.row[i].name, name) == 0)
 			return &live.row[i];
-	if (live.rows == ROWS)
-		return &live.row[ROWS - 1];
+	if (live.rows == ROWS) {
+		live.row[ROWS].name = "other";
+		return &live.row[ROWS];
+	}
 	live.row[live.rows].name = name;
 	return &live.row[live.rows++];
 }
@@ -95,29 +97,37 @@ void live__take(struct rules *rules, enum frt_rec type, const void *item)
 	}
 }
 
+/* Over the table drawn before. s: seconds since then. */
+static void draw(FILE *out, uint64_t existing, double s)
+{
+	if (live.lines)
+		fprintf(out, "\033[%uA\r\033[J", live.lines);
+	fprintf(out, "%" PRIu64 " existing network namespaces\n", existing);
+	fprintf(out, "%-24s %10s %10s %10s\n", "STEP", "n", "/s", "MEAN ms");
+	live.lines = 2;
+	for (size_t i = 0; i <= ROWS; i++) {
+		struct row *r = &live.row[i];
+
+		if (!r->n)
+			continue;
+		fprintf(out, "%-24s %10" PRIu64 " %10.1f %10.3f\n", r->name, r->n,
+			s > 0 ? (double)(r->n - r->before) / s : 0,
+			(double)r->ns / (double)r->n / 1e6);
+		r->before = r->n;
+		live.lines++;
+	}
+	fflush(out);
+}
+
 void live__draw(uint64_t existing)
 {
 	uint64_t now = now_ns();
-	double s = (double)(now - live.drawn) / 1e9;
 
 	if (!live.opened)
 		open_live();
 	if (!isatty(STDERR_FILENO))
 		return;
-	if (live.lines)
-		fprintf(stderr, "\033[%uA\r\033[J", live.lines);
-	fprintf(stderr, "%" PRIu64 " existing network namespaces\n", existing);
-	fprintf(stderr, "%-24s %10s %10s %10s\n", "STEP", "n", "/s", "MEAN ms");
-	for (size_t i = 0; i < live.rows; i++) {
-		struct row *r = &live.row[i];
-
-		fprintf(stderr, "%-24s %10" PRIu64 " %10.1f %10.3f\n", r->name, r->n,
-			s > 0 ? (double)(r->n - r->before) / s : 0,
-			(double)r->ns / (double)r->n / 1e6);
-		r->before = r->n;
-	}
-	fflush(stderr);
-	live.lines = 2 + (unsigned)live.rows;
+	draw(stderr, existing, (double)(now - live.drawn) / 1e9);
 	live.drawn = now;
 }
 
