@@ -77,15 +77,18 @@ void emit_json(FILE *f, const char *s)
 void emit_csv(FILE *f, const char *s)
 {
 	char buf[EMIT_TEXT_MAX];
+	bool formula;
 
 	if (!s)
 		return;
 	printable(buf, sizeof(buf), s);
+	/* Spreadsheets run what begins so, and a name may be anybody's. */
+	formula = *buf && strchr("=+-@", *buf);
 	if (!strpbrk(buf, ",\"")) {
-		fputs(buf, f);
+		fprintf(f, "%s%s", formula ? "'" : "", buf);
 		return;
 	}
-	putc('"', f);
+	fputs(formula ? "\"'" : "\"", f);
 	for (const char *p = buf; *p; p++) {
 		if (*p == '"')
 			putc('"', f);

@@ -238,16 +238,35 @@ static size_t utf8_length(const unsigned char *s)
 	return n;
 }
 
+/* The code point of the n bytes at s if it changes the direction of the text
+ * around it, which shows one name as another; 0. */
+static unsigned bidi_control(const unsigned char *s, size_t n)
+{
+	unsigned c = n == 2   ? (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu)
+		     : n == 3 ? (s[0] & 0x0fu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu)
+			      : 0;
+
+	return c == 0x061c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
+			       (c >= 0x2066 && c <= 0x2069)
+		       ? c
+		       : 0;
+}
+
 char *printable(char *dst, size_t size, const char *s)
 {
 	size_t o = 0;
 
 	while (*s && size) {
 		size_t n = utf8_length((const unsigned char *)s);
+		unsigned bidi = bidi_control((const unsigned char *)s, n);
 
-		if (o + (n ? n : 4) + 1 > size)
+		if (o + (bidi ? 6 : n ? n : 4) + 1 > size)
 			break;
-		if (n) {
+		if (bidi) {
+			snprintf(dst + o, size - o, "\\u%04x", bidi);
+			o += 6;
+			s += n;
+		} else if (n) {
 			memcpy(dst + o, s, n);
 			o += n;
 			s += n;

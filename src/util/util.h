@@ -36,7 +36,8 @@ int fail(char *err, size_t errlen, int rc, const char *fmt, ...)
 
 uint64_t now_ns(void); /* CLOCK_MONOTONIC */
 
-/* Copies s with control bytes and invalid UTF-8 as \xNN; bounded. Returns dst. */
+/* Copies s with control bytes and invalid UTF-8 as \xNN, and what changes the
+ * direction of text as \uNNNN; bounded. Returns dst. */
 char *printable(char *dst, size_t size, const char *s);
 char *arena__printable(struct arena *a, const char *s); /* whole; NULL stays NULL */
 

@@ -94,17 +94,20 @@ read_as "csv of steps" csv b.csv run.frt -f csv-steps
 read_as "csv of rates" csv c.csv "$top/data/rates-2014.csv" -f csv --kind rate
 # A pipe cannot be wound back, and - is standard input: not a byte is lost.
 rates=$top/data/rates-2014.csv
+piped() {
+	cat "$1"
+}
 "$FRTRACE" export "$rates" -f csv --kind rate >from-file.csv 2>err
-same "csv of rates from a pipe" "$(cat "$rates" | "$FRTRACE" export - -f csv --kind rate 2>&1)" \
+same "csv of rates from a pipe" "$(piped "$rates" | "$FRTRACE" export - -f csv --kind rate 2>&1)" \
 	"$(cat from-file.csv)"
 same "csv of rates from /dev/fd" \
 	"$("$FRTRACE" export <(cat "$rates") -f csv --kind rate 2>&1)" "$(cat from-file.csv)"
 "$FRTRACE" export run.frt -f csv >from-file.csv 2>err
-same "csv of a record from a pipe" "$(cat run.frt | "$FRTRACE" export - -f csv 2>&1)" "$(cat from-file.csv)"
+same "csv of a record from a pipe" "$(piped run.frt | "$FRTRACE" export - -f csv 2>&1)" "$(cat from-file.csv)"
 compared() {
 	"$FRTRACE" compare --json "$@" | jq -c '.rows | if length > 0 then . else error end'
 }
-same "compare a table from a pipe" "$(cat "$rates" | compared -)" "$(compared "$rates")"
+same "compare a table from a pipe" "$(piped "$rates" | compared -)" "$(compared "$rates")"
 export_to diff.folded run.frt -f folded --diff 0,4000
 check "folded difference" "$readers" folded diff.folded 2
 "$readers" trace a.trace.json >kinds
