@@ -216,6 +216,7 @@ struct frt_profile {
 	struct json_t *environment; /* object of the header; owned */
 	const char *backend;	    /* fentry multi kprobe none untraced */
 	uint32_t wanted, attached;
+	uint64_t load_ns, attach_ns, detach_ns; /* of the programs; 0: unknown */
 	struct frt_missing *missing;
 	size_t nmissing;
 	uint32_t freq; /* Hz; 0 no sampling */

@@ -142,6 +142,9 @@ static int fill_head(struct analysis *an)
 		p->backend = an->t->proc.n ? "none" : "untraced";
 	p->wanted = take_number(probes, "wanted");
 	p->attached = take_number(probes, "attached");
+	p->load_ns = (uint64_t)json_integer_value(json_object_get(probes, "load_ns"));
+	p->attach_ns = (uint64_t)json_integer_value(json_object_get(probes, "attach_ns"));
+	p->detach_ns = (uint64_t)json_integer_value(json_object_get(an->t->end, "detach_ns"));
 	p->freq = no_sampling(h) ? 0 : take_number(options, "freq");
 	p->complete = !an->t->truncated;
 	p->status = (int)json_integer_value(json_object_get(an->t->end, "status"));

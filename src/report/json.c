@@ -466,6 +466,9 @@ static json_t *probes(struct out *j, const struct frt_profile *p)
 		append(j, missing, m);
 	}
 	set(j, o, "missing", missing);
+	set(j, o, "load_ns", p->load_ns ? count(p->load_ns) : json_null());
+	set(j, o, "attach_ns", p->attach_ns ? count(p->attach_ns) : json_null());
+	set(j, o, "detach_ns", p->detach_ns ? count(p->detach_ns) : json_null());
 	set(j, o, "sampling_hz", p->freq ? count(p->freq) : json_null());
 	return o;
 }

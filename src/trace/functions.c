@@ -496,8 +496,10 @@ struct json_t *functions__json(const struct functions *f)
 	o = json_pack("{s:s, s:i, s:i, s:o, s:o, s:o}", "backend", functions__rung_name(f->best),
 		      "wanted", (int)wanted, "attached", (int)f->attached, "missing", missing,
 		      "functions", list, "rungs", rungs);
-	if (o)
+	if (o) {
+		json_object_set_new(o, "load_ns", json_integer((json_int_t)f->load_ns));
 		json_object_set_new(o, "attach_ns", json_integer((json_int_t)f->attach_ns));
+	}
 	if (o && f->said[0])
 		json_object_set_new(o, "said", json_string(f->said));
 	return o;

@@ -52,6 +52,7 @@ struct functions {
 	struct bpf_link *multi[2];	 /* exits, entries */
 	char said[200];			 /* a cap that was reached; empty */
 	uint64_t matched;		 /* patterns of --probe that match anything, the first 64 */
+	uint64_t load_ns;		 /* of all programs, looking up what to probe included */
 	uint64_t attach_ns, detach_ns;
 };
 

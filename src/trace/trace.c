@@ -145,6 +145,7 @@ int trace__open(const struct trace_opts *o, struct trace **out, char *err, size_
 {
 	struct trace *t = calloc(1, sizeof(*t));
 	int rc = -ENOMEM;
+	uint64_t began;
 
 	*out = NULL;
 	if (!t)
@@ -160,7 +161,9 @@ int trace__open(const struct trace_opts *o, struct trace **out, char *err, size_
 		fail(err, errlen, rc, "tracer: no memory");
 		goto fail;
 	}
+	began = now_ns();
 	rc = load(t, err, errlen);
+	t->fn.load_ns = now_ns() - began;
 	if (rc)
 		goto fail;
 	rc = fill_slots(t);
