@@ -24,7 +24,7 @@ struct rate_opts {
 	uint64_t predict[RATE_PREDICT_MAX];
 	size_t npredict;
 	const char *ip, *sudo, *csv, *output;
-	bool trace, json, strict, quiet;
+	bool trace, keep, json, strict, quiet;
 };
 
 /* Reads the command line; 0, or the exit status + 1000. */

@@ -420,6 +420,7 @@ static int open_workload(struct rate_run *r)
 		.streams = r->c.streams,
 		.ip = o->ip,
 		.sudo = o->sudo,
+		.keep = o->keep,
 		.settle_max_s = (unsigned)o->settle,
 		.router_base = r->last_router,
 		.instance_base = r->last_instance,
@@ -488,7 +489,7 @@ int rate__case(struct rate_run *r, enum frt_workmode mode, uint32_t streams, uin
 	cli__progress_end();
 	if (rc || r->put_error)
 		status = failed(r, rc, go_on);
-	rc = workload__remove_all(r->w);
+	rc = r->o->keep && !status ? 0 : workload__remove_all(r->w);
 	cli__progress_end();
 	if (rc && rc != -EINTR) {
 		*go_on = false;

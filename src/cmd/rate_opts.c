@@ -20,6 +20,7 @@ enum {
 	OPT_PREDICT,
 	OPT_IP,
 	OPT_SUDO,
+	OPT_KEEP,
 	OPT_CSV,
 	OPT_TRACE,
 	OPT_JSON,
@@ -44,6 +45,7 @@ static const struct argp_option options[] = {
 	{ "sudo", OPT_SUDO, "CMD", OPTION_ARG_OPTIONAL, "prefix for every command (sudo)", 1 },
 	{ "stall", OPT_STALL, "S", 0,
 	  "no router for so many seconds is a stall: reported, the case ended (30)", 1 },
+	{ "keep", OPT_KEEP, NULL, 0, "leave the routers; `frtrace clean` removes them", 1 },
 	{ NULL, 0, NULL, 0, "What comes out:", 2 },
 	{ "interval", OPT_INTERVAL, "S", 0, "with --streams, read the count every S seconds (30)",
 	  2 },
@@ -146,6 +148,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_SUDO:
 		o->sudo = arg ? arg : "sudo";
 		return 0;
+	case OPT_KEEP:
+		o->keep = true;
+		return 0;
 	case OPT_CSV:
 		o->csv = arg;
 		return 0;
@@ -224,6 +229,10 @@ static int check(const struct rate_opts *o)
 		if (o->mode[i] == FRT_WORK_LEAN && o->nmodes == 1)
 			return cli__error(CLI_USAGE,
 					  "--sample: with --mode lean nothing is saved; drop one");
+	if (o->keep && (o->nmodes > 1 || o->nstreams > 1 || o->repeat > 1))
+		return cli__error(CLI_USAGE,
+				  "--keep: each case begins clean; give one mode, one number of "
+				  "streams and no --repeat");
 	return check_at(o);
 }
 

@@ -64,6 +64,12 @@ else
 fi
 nothing_left "sampled"
 
+# Kept until somebody says clean.
+check "--keep: status 0" rate kept.json --to 4 --every 2 --keep --mode lean
+check "--keep: the routers stay" test "$(find /run/netns -name 'bar-*' | wc -l)" -eq 4
+check "--keep: clean removes them" "$FRTRACE" clean
+nothing_left "kept"
+
 # What else runs on the machine is in no log: two measurements leave it behind.
 ! chrt -f 1 true 2>/dev/null || first=(chrt -f 1)
 
@@ -288,6 +294,7 @@ bad 2 'streams' rate --streams ''
 bad 2 'more streams' rate --to 4 --every 4 --streams 8
 bad 2 'sample 20.*larger' rate --to 100 --every 10 --sample 20
 bad 2 'sample' rate --to 100 --every 10 --sample 5 --streams 2
+bad 2 'keep' rate --to 4 --every 2 --keep --mode lean,exact
 bad 2 'at: without --sample' rate --to 100 --every 10 --at 0
 bad 2 'at 15: no row' rate --to 100 --every 10 --sample 5 --at 15
 bad 2 'at 100: no row' rate --to 100 --every 10 --sample 5 --at 0,100
