@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,27 @@
 #include <unistd.h>
 
 static bool json_errors, quiet;
+
+/* The progress line on screen, if any. */
+static struct {
+	bool open;
+	char what[64];
+	uint64_t began, drawn, first;
+	unsigned tenth;
+} progress;
+
+/* Over progress and what is written to stderr: creators, the thread that drains
+ * and the one that looks for stalls all have something to say. */
+static pthread_mutex_t saying = PTHREAD_MUTEX_INITIALIZER;
+
+/* Under the lock. */
+static void end_progress(void)
+{
+	if (progress.open)
+		fputs("\r\033[K", stderr);
+	progress.open = false;
+	progress.what[0] = '\0';
+}
 
 int cli__worse(int a, int b)
 {
@@ -37,24 +59,25 @@ void cli__quiet(bool on)
 int cli__error(int status, const char *fmt, ...)
 {
 	char raw[1024], line[2048];
+	json_t *o = NULL;
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(raw, sizeof(raw), fmt, ap);
 	va_end(ap);
 	printable(line, sizeof(line), raw);
-	cli__progress_end();
-	if (json_errors) {
-		json_t *o = json_pack("{s:s, s:i}", "error", line, "status", status);
-
-		if (o) {
-			json_dumpf(o, stderr, JSON_COMPACT);
-			fputc('\n', stderr);
-			json_decref(o);
-			return status;
-		}
+	if (json_errors)
+		o = json_pack("{s:s, s:i}", "error", line, "status", status);
+	pthread_mutex_lock(&saying);
+	end_progress();
+	if (o) {
+		json_dumpf(o, stderr, JSON_COMPACT);
+		fputc('\n', stderr);
+	} else {
+		fprintf(stderr, "frtrace: %s\n", line);
 	}
-	fprintf(stderr, "frtrace: %s\n", line);
+	pthread_mutex_unlock(&saying);
+	json_decref(o);
 	return status;
 }
 
@@ -68,8 +91,11 @@ void cli__note(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(raw, sizeof(raw), fmt, ap);
 	va_end(ap);
-	cli__progress_end();
-	fprintf(stderr, "frtrace: %s\n", printable(line, sizeof(line), raw));
+	printable(line, sizeof(line), raw);
+	pthread_mutex_lock(&saying);
+	end_progress();
+	fprintf(stderr, "frtrace: %s\n", line);
+	pthread_mutex_unlock(&saying);
 }
 
 int cli__number(const char *what, const char *s, uint64_t min, uint64_t max, uint64_t *out,
@@ -175,14 +201,6 @@ bool cli__color(int fd)
 	return isatty(fd) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
 }
 
-/* The progress line on screen, if any. */
-static struct {
-	bool open;
-	char what[64];
-	uint64_t began, drawn, first;
-	unsigned tenth;
-} progress;
-
 static void draw_bar(const char *what, uint64_t done, uint64_t total, uint64_t now)
 {
 	double s = (double)(now - progress.began) / 1e9, share = (double)done / (double)total;
@@ -201,15 +219,13 @@ static void draw_bar(const char *what, uint64_t done, uint64_t total, uint64_t n
 	progress.open = true;
 }
 
-void cli__progress(const char *what, uint64_t done, uint64_t total)
+/* Under the lock. */
+static void show_progress(const char *what, uint64_t done, uint64_t total, uint64_t now, bool tty)
 {
-	uint64_t now = now_ns();
-	bool tty = isatty(STDERR_FILENO);
-
-	if (quiet || !total)
-		return;
+	if (done > total) /* more than was asked for is still all of it */
+		done = total;
 	if (strcmp(progress.what, what) != 0 || done < progress.first) {
-		cli__progress_end();
+		end_progress();
 		snprintf(progress.what, sizeof(progress.what), "%s", what);
 		progress.began = now;
 		progress.first = done;
@@ -230,12 +246,22 @@ void cli__progress(const char *what, uint64_t done, uint64_t total)
 	}
 }
 
+void cli__progress(const char *what, uint64_t done, uint64_t total)
+{
+	bool tty = isatty(STDERR_FILENO);
+
+	if (quiet || !total)
+		return;
+	pthread_mutex_lock(&saying);
+	show_progress(what, done, total, now_ns(), tty);
+	pthread_mutex_unlock(&saying);
+}
+
 void cli__progress_end(void)
 {
-	if (progress.open)
-		fputs("\r\033[K", stderr);
-	progress.open = false;
-	progress.what[0] = '\0';
+	pthread_mutex_lock(&saying);
+	end_progress();
+	pthread_mutex_unlock(&saying);
 }
 
 static volatile sig_atomic_t interrupted;
