@@ -5,7 +5,7 @@
 # operation write down when; the report must find the waiting in its class and
 # name the holder. Others burn CPU in answer to links, or let namespaces die.
 # With arguments only the cases of these names are run: rtnl mounts flock moved background
-# bulk daemon streams deleted ftrace.
+# bulk daemon streams deleted ftrace storm.
 # shellcheck disable=SC2016,SC2317 # the dollars are jq's; cases are called through check
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -287,6 +287,27 @@ as_ftrace_says() {
 			exit bad || !runs || ours - theirs > 0.01 * theirs || theirs - ours > 0.01 * theirs
 		}' ftrace.runs frtrace.runs
 }
+# Threads that do nothing but fight for a spinlock and a mutex: counted, with a stack a
+# thousand times a second at most, nothing lost, and the walls still add up.
+storm() {
+	local bad began=$SECONDS
+	bad=$(run storm --routers 5 --create "$BUILD/stimuli/lockstorm 700" --destroy true)
+	[ -z "$bad" ] || {
+		echo "$bad"
+		return 1
+	}
+	sums_hold storm.json || return 1
+	[ "$(nproc)" -lt 2 ] || [ "$contention" != true ] ||
+		jq -e --argjson s $((SECONDS - began)) '
+			.levels[0] as $l | ([$l.spinlocks[].n] | add // 0) as $told |
+			$told > 0 and $told <= $l.spinlocks_contended and $told <= 1000 * ($s + 2) and
+			([.loss[]] | add) == 0' storm.json >/dev/null || {
+		jq -c '.loss, (.levels[0] | .spinlocks_contended, .spinlocks)' storm.json
+		return 1
+	}
+}
+! wanted storm || check "a storm of contended locks: counted, and told within limits" storm
+
 ! wanted ftrace || [ -d /sys/kernel/tracing/instances ] || mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null
 if ! wanted ftrace; then
 	:
