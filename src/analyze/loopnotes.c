@@ -77,6 +77,43 @@ static void note_commands(struct foreign *f, struct arena *a, enum role role, co
 			       tail));
 }
 
+/* "12 messages in 3 sends": where rtnetlink_rcv_msg is probed also which. */
+static void note_batches(struct foreign *f, struct arena *a)
+{
+	static const char probed[] = "rtnetlink_rcv_msg[";
+	struct tally v[16];
+	const char *list = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->t->func.n; i++) {
+		const struct frt_func *fn = &f->t->func.v[i];
+		char name[sizeof(v->name)];
+		const char *asks;
+		size_t k = 0;
+
+		if (!fn->function || strncmp(fn->function, probed, sizeof(probed) - 1) != 0)
+			continue;
+		asks = fn->function + sizeof(probed) - 1;
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(asks, "]"), asks);
+		while (k < n && strcmp(v[k].name, name) != 0)
+			k++;
+		if (k == ARRAY_SIZE(v))
+			continue;
+		if (k == n) {
+			v[n].n = 0;
+			memcpy(v[n++].name, name, sizeof(name));
+		}
+		v[k].n += fn->n;
+	}
+	qsort(v, n, sizeof(*v), by_tally);
+	for (size_t k = 0; list && k < n; k++)
+		list = arena__printf(a, "%s%s%s ×%llu", list, k ? ", " : ": ", v[k].name,
+				     (unsigned long long)v[k].n);
+	add_note(f, arena__printf(a, "rtnl-batch: %llu messages in %llu sends%s",
+				  (unsigned long long)f->batched, (unsigned long long)f->batches,
+				  list ? list : ""));
+}
+
 static void note_rules(struct foreign *f, struct arena *a)
 {
 	const struct rule *r;
@@ -127,9 +164,7 @@ void notes__write(struct foreign *f)
 		add_note(f, arena__printf(a, "%llu commands have longer arguments than are kept",
 					  (unsigned long long)f->cut));
 	if (f->batches)
-		add_note(f, arena__printf(a, "rtnl-batch: %llu messages in %llu sends",
-					  (unsigned long long)f->batched,
-					  (unsigned long long)f->batches));
+		note_batches(f, a);
 	if (f->startup_ns >= 1000000)
 		add_note(f, arena__printf(a, "start-up of the loop, %.1f ms, is in no row",
 					  (double)f->startup_ns / 1e6));

@@ -15,7 +15,8 @@
 #include <string.h>
 
 #define BUCKETS_MAX 200
-#define LEAD_MOST 3 /* before the first round it may be so many times the longest other */
+#define BUCKET_FEW 5 /* fewer values give no interval */
+#define LEAD_MOST 3  /* before the first round it may be so many times the longest other */
 
 static uint64_t birth_of(const struct member *m)
 {
@@ -354,6 +355,31 @@ static size_t bucket_index(const uint64_t *bucket, size_t n, uint64_t number)
 	return lo < n ? lo : n - 1;
 }
 
+/* Sorts the routers' bucket numbers and leaves one of each; how many. The first and
+ * the last bucket may hold too few routers to tell anything: then they are part of
+ * their neighbours (see bucket_index), or the growth would end at nothing. */
+static size_t choose_buckets(uint64_t *bucket, size_t routers)
+{
+	size_t n = 0, first = 0, second = 0, last = 0, before = 0;
+
+	qsort(bucket, routers, sizeof(*bucket), by_number);
+	for (size_t i = 0; i < routers; i++) {
+		if (!n || bucket[i] != bucket[n - 1]) {
+			bucket[n++] = bucket[i];
+			before = last;
+			last = 0;
+		}
+		last++;
+		first += n == 1;
+		second += n == 2;
+	}
+	if (n > 1 && last < BUCKET_FEW && before >= BUCKET_FEW)
+		n--;
+	if (n > 1 && first < BUCKET_FEW && second >= BUCKET_FEW)
+		memmove(bucket, bucket + 1, --n * sizeof(*bucket));
+	return n;
+}
+
 static int write_levels(struct foreign *f, struct count *c)
 {
 	struct frt_trail *t = f->t;
@@ -371,10 +397,7 @@ static int write_levels(struct foreign *f, struct count *c)
 	for (size_t i = 0; i < t->router.n && !err; i++)
 		bucket[i] = t->router.v[i].existing / every;
 	if (!err) {
-		qsort(bucket, t->router.n, sizeof(*bucket), by_number);
-		for (size_t i = 0; i < t->router.n; i++)
-			if (!n || bucket[i] != bucket[n - 1])
-				bucket[n++] = bucket[i];
+		n = choose_buckets(bucket, t->router.n);
 		t->level.v = calloc(n + 1, sizeof(*t->level.v));
 		t->level.n = t->level.cap = n;
 		err = t->level.v ? 0 : -ENOMEM;

@@ -299,6 +299,75 @@ static void test_actions(void **state)
 	trail__drop(&t);
 }
 
+/* What several messages in one send ask, where their function is probed. */
+static void test_batch_note(void **state)
+{
+	static const struct {
+		const char *function;
+		uint32_t n;
+	} v[] = { { "rtnetlink_rcv_msg[rtnl newlink]", 2 },
+		  { "rtnetlink_rcv_msg[rtnl newlink veth]", 3 },
+		  { "rtnl_newlink", 9 },
+		  { "rtnetlink_rcv_msg[rtnl newlink veth]", 1 } };
+	json_t *notes, *note;
+	struct frt_trail t;
+	bool told = false;
+	size_t i;
+
+	(void)state;
+	open_trail(&t, "");
+	add_loop(&t);
+	for (i = 0; i < 2; i++) {
+		struct frt_call *c = add_request(&t, NR_SENDMSG, FRT_DET_NETLINK, 1000 + i * 1000);
+
+		c->nl_type = 16;
+		c->nl_msgs = 3;
+	}
+	for (i = 0; i < sizeof(v) / sizeof(*v); i++)
+		*trail_add(&t, func) = (struct frt_func){
+			.task = LOOP, .node = 1, .n = v[i].n, .function = v[i].function
+		};
+	name(&t, NULL);
+	notes = json_object_get(t.header, "notes");
+	json_array_foreach(notes, i, note)
+		told = told || strcmp(json_string_value(note),
+				      "rtnl-batch: 6 messages in 2 sends: rtnl newlink veth ×4, "
+				      "rtnl newlink ×2") == 0;
+	assert_true(told);
+	trail__drop(&t);
+}
+
+/* A bucket of few routers at either end is part of its neighbour. */
+static void test_few_in_a_bucket(void **state)
+{
+	/* existing before the loop, routers; buckets of ten: how many, routers of each */
+	static const struct {
+		uint32_t from, n, buckets, first, last;
+	} v[] = {
+		{ 0, 21, 2, 10, 11 }, { 0, 25, 3, 10, 5 }, { 8, 22, 2, 12, 10 },
+		{ 5, 20, 3, 5, 5 },   { 7, 6, 2, 3, 3 },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(v) / sizeof(*v); k++) {
+		struct frt_level *l;
+		struct frt_trail t;
+
+		open_trail(&t, "\"every\":10");
+		l = trail_add(&t, level);
+		*l = (struct frt_level){ .id = 1, .existing = v[k].from, .t0 = 10 };
+		add_loop(&t);
+		for (uint32_t i = 0; i < v[k].n; i++)
+			add_ns(&t, NR_UNSHARE, NEWNET, 1 + i, 2 + i, 7, 1000 + i * 1000);
+		name(&t, NULL);
+		assert_int_equal(t.level.n, v[k].buckets);
+		assert_int_equal(t.level.v[0].routers, v[k].first);
+		assert_int_equal(t.level.v[t.level.n - 1].routers, v[k].last);
+		assert_int_equal(t.level.v[0].existing, v[k].from);
+		trail__drop(&t);
+	}
+}
+
 /* Counted 100 at the start and 300 in the middle; between counts, creations. */
 static void test_buckets(void **state)
 {
@@ -403,6 +472,7 @@ int main(void)
 		cmocka_unit_test(test_commands),	cmocka_unit_test(test_wrapper),
 		cmocka_unit_test(test_wrapper_by_exec), cmocka_unit_test(test_loops),
 		cmocka_unit_test(test_actions),		cmocka_unit_test(test_buckets),
+		cmocka_unit_test(test_few_in_a_bucket), cmocka_unit_test(test_batch_note),
 		cmocka_unit_test(test_bad_rule),	cmocka_unit_test(test_report),
 	};
 
