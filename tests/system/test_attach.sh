@@ -7,6 +7,7 @@
 isolate "$@"
 need_tools python3
 L=$top/tests/system/loops
+[ -x "$BUILD/loops/moved" ] || skip_all "$BUILD/loops/moved is not built (make system)"
 
 steps() {
 	jq -r '[.levels[].steps[] | select(.step != "router")] | group_by(.step)
@@ -92,7 +93,7 @@ check "by name, running and to come" is comm "unshare=7"
 
 attach named --comm frtnamed --for 4
 attached
-python3 "$L/moved.py" 6 =frtnamed
+"$BUILD/loops/moved" 6 =frtnamed
 wait "$pid"
 check "a process that takes the name comes with all its threads" is named "add=12"
 
@@ -134,7 +135,7 @@ if [ -n "$group" ]; then
 	check "what is in a control group already" is inside "unshare=3"
 	attach moved --cgroup "$group" --for 4
 	attached
-	python3 "$L/moved.py" 7 "$group"
+	"$BUILD/loops/moved" 7 "$group"
 	wait "$pid"
 	check "a process that is moved comes with all its threads" is moved "add=14"
 	rmdir "$group"

@@ -73,6 +73,10 @@ adds_up() {
 	}
 }
 
+# what a command takes, printed in ns behind what it prints itself
+# shellcheck disable=SC2016
+clock=(bash -c 'a=${EPOCHREALTIME/[.,]/}; "$@"; b=${EPOCHREALTIME/[.,]/}; echo $(((b - a) * 1000))' clock)
+
 clear_netns() {
 	ip -all netns del 2>/dev/null
 }
@@ -119,17 +123,22 @@ check "four loops are four streams" \
 	jq -e '[.levels[].streams] | max == 4' parallel.json
 clear_netns
 
-for i in 1 2 3 4 5 6 7 8; do
+for i in $(seq 24); do
 	echo "netns add b$i"
 	echo "link add bo$i type veth peer name bi$i netns b$i"
 	echo "link set bo$i up"
 done >batch.txt
-follow batch -- ip -batch batch.txt
-check "ip -batch" is batch "add=8 enter=8 link-up=8 veth=8"
+check "ip -batch" measures batch "add=24 enter=24 link-up=24 veth=24" \
+	"${clock[@]}" ip -batch batch.txt
 clear_netns
 
-follow unshare -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do unshare -n true; done'
-check "unshare -n true in a loop" is unshare "unshare=10"
+many_unshare='a=${EPOCHREALTIME/[.,]/}; for i in {1..20}; do unshare -n true; done
+	b=${EPOCHREALTIME/[.,]/}; echo $(((b - a) * 1000))'
+check "unshare -n true in a loop" measures unshare "unshare=20" bash -c "$many_unshare"
+
+check "several netlink messages in one send" measures sends "add=1 rtnl-batch=30" "$B/batch" 30
+check "each of them is counted" sh -c \
+	"'$FRTRACE' run -o none -- '$B/batch' 4 2>&1 >/dev/null | grep -q '20 messages in 4 sends'"
 
 check "system calls from C" measures direct "add=20 enter=40 exec=20 sysctl=20 veth=40" \
 	"$B/direct" 20
@@ -141,14 +150,13 @@ check "the same from four threads" measures threads \
 clear_netns
 
 if command -v python3 >/dev/null; then
-	follow python -- python3 "$L/raw.py" 10
-	check "raw system calls from Python" is python "add=10 enter=30 sysctl=10"
+	check "raw system calls from Python" measures python "add=20 enter=60 sysctl=20" \
+		python3 "$L/raw.py" 20
 else
 	skip "raw system calls from Python" "no python3"
 fi
 
-follow move -- "$L/move.sh" 6
-check "a veth is made, then moved" is move "add=6 veth=6 veth-move=6"
+check "a veth is made, then moved" measures move "add=8 veth=8 veth-move=8" "$L/move.sh" 8
 clear_netns
 
 follow held -- sh -c 'for i in 1 2 3 4 5; do unshare -n sleep 1 & done; wait'
@@ -168,8 +176,8 @@ check "a loop killed midway: $adds of $made routers are there" \
 	test "$adds" -ge $((made - 1)) -a "$adds" -le $((made + 1))
 clear_netns
 
-follow short -- sh -c 'i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i + 1)); done; unshare -n true'
-check "two hundred processes of a millisecond" is short "unshare=1"
+follow short --step tiny=true -- "$L/true.sh" 200
+check "two hundred processes of a millisecond" is short "tiny=200" "$(sum short.out)"
 
 if [ -w /proc/sys/kernel/ns_last_pid ]; then
 	echo 'for i in 1 2 3 4; do
@@ -186,6 +194,36 @@ fi
 check "a loop in a PID namespace" measures pidns "add=12 exec=12 sysctl=12 veth=24" \
 	unshare -p -f --mount-proc "$L/script.sh" 12
 clear_netns
+
+# Existing namespaces are the axis.
+follow axis --every 20 -- "$L/script.sh" 60
+check "existing namespaces are the axis: rows, rate, growth" jq -e '
+	(.levels | length >= 2) and ([.levels[].routers] | add == 60)
+	and all(.levels[]; .rate_per_s > 0 and (.steps | length) >= 5)
+	and ([.levels[].existing] | . == sort and .[-1] - .[0] <= 60)
+	and ([.growth[].share] | add - 1 | fabs < 0.001)' axis.json
+clear_netns
+
+# Wrappers are looked through.
+follow wrapped -- sh -c 'for i in 1 2 3; do
+	env A=1 ip netns add w$i; nice -n 1 ip netns exec w$i true; flock lock ip netns exec w$i true
+	timeout 9 ip link add wo$i type veth peer name wi$i netns w$i; sh -c "ip netns del w$i; exit 0"
+done'
+check "wrappers are looked through" is wrapped "add=3 delete=3 exec=6 veth=3 wrapper=15"
+clear_netns
+
+if command -v script >/dev/null; then
+	(sleep 3; printf '\003'; sleep 2) |
+		script -qec "'$FRTRACE' run --json --quiet -o none --report int.json -- sh -c \
+			'trap \"echo reached >int; exit 9\" INT; while :; do unshare -n true; sleep 0.1; done'" \
+			/dev/null >/dev/null
+	check "Ctrl-C ends the loop, whose status is kept" test $? -eq 9
+	check "it reached the loop" grep -q reached int
+	check "and what was seen is reported" jq -e \
+		'[.levels[].steps[] | select(.step == "unshare") | .instances] | add > 2' int.json
+else
+	skip "Ctrl-C" "no script(1)"
+fi
 
 if command -v script >/dev/null; then
 	script -qec "'$FRTRACE' run --live -o none --report live.txt -- sh -c \
@@ -225,6 +263,20 @@ wait "$pid"
 check "a signal for frtrace reaches the loop" test $? -eq 9
 check "and the report is written" jq -e .schema term.json
 
+# The report stands in its place when it is whole, and belongs to who asked for it.
+echo old >kept.txt
+"$FRTRACE" run --quiet -o none --report kept.txt --probe no_such_function* --probes nonsense -- true 2>/dev/null
+check "a run that did not begin leaves the report that was there" grep -qx old kept.txt
+SUDO_UID=$(id -u nobody) SUDO_GID=$(id -g nobody) SUDO_USER=nobody "$FRTRACE" run -o none \
+	--report kept.txt -- true 2>as.err
+check "the report is the sudo user's" test "$(stat -c %U kept.txt)" = nobody -a "$(wc -l <kept.txt)" -gt 5
+check "it is said as whom the command runs" grep -q 'runs as root; --user nobody' as.err
+chmod 755 . && mkdir full && mount -t tmpfs -o size=4k tmpfs full
+"$FRTRACE" run --quiet -o none --report full/r.txt -- sh -c 'head -c 4096 /dev/zero >full/all' 2>full.err
+check "a report that does not fit is one line" test $? -eq 125 -a "$(wc -l <full.err)" -eq 1
+check "and leaves nothing half" test "$(ls full)" = all
+umount full
+
 check "runs as another user" test \
 	"$("$FRTRACE" run --quiet -o none --report u.txt --user nobody -- id -u 2>/dev/null)" = \
 	"$(id -u nobody)"
@@ -249,7 +301,7 @@ check "by action, afterwards" sh -c \
 clear_netns
 
 # Strange arguments are data.
-long=$(head -c 100000 /dev/zero | tr '\0' x)
+long=$(head -c 131071 /dev/zero | tr '\0' x) # with its end 128 KiB: no longer one can be
 follow strange -- sh -c 'for a in "$@"; do unshare -n true "$a"; done; unshare -n true "" ""' \
 	sh "$long" "$(printf 'a\nb\tc\033[31m')" "$(printf '\377\376')" ''
 check "argv that is long, odd or empty" is strange "unshare=5"
@@ -276,10 +328,11 @@ check "--create gives back the steps" test \
 	"$(steps create)" = "add=6 exec=6 sysctl=6 true=6 veth=12"
 clear_netns
 
-# Ten thousand decoded calls a second.
-follow busy -- "$B/busy" $((LONG ? 10 : 3))
-n=$(cut -d ' ' -f 1 busy.out)
-check "ten thousand decoded calls a second" test "$(lost busy)" = "" -a "$n" -gt 5000
+# Ten thousand decoded calls a second, for ten seconds; a quarter of them are writes.
+follow busy -- "$B/busy" 10
+read -r n ms <busy.out
+check "ten thousand decoded calls a second" test "$n" -eq 25000 -a "$ms" -lt 10500
+check "none of them is lost" test -z "$(lost busy)"
 check "each of its writes was seen" test \
 	"$(jq '[.levels[].steps[] | select(.step == "sysctl") | .instances] | add' busy.json)" = "$n"
 
