@@ -123,12 +123,12 @@ check "four loops are four streams" \
 	jq -e '[.levels[].streams] | max == 4' parallel.json
 clear_netns
 
-for i in $(seq 24); do
+for i in $(seq 100); do
 	echo "netns add b$i"
 	echo "link add bo$i type veth peer name bi$i netns b$i"
 	echo "link set bo$i up"
 done >batch.txt
-check "ip -batch" measures batch "add=24 enter=24 link-up=24 veth=24" \
+check "ip -batch" measures batch "add=100 enter=100 link-up=100 veth=100" \
 	"${clock[@]}" ip -batch batch.txt
 clear_netns
 
@@ -201,7 +201,8 @@ check "existing namespaces are the axis: rows, rate, growth" jq -e '
 	(.levels | length >= 2) and ([.levels[].routers] | add == 60)
 	and all(.levels[]; .rate_per_s > 0 and (.steps | length) >= 5)
 	and ([.levels[].existing] | . == sort and .[-1] - .[0] <= 60)
-	and ([.growth[].share] | add - 1 | fabs < 0.001)' axis.json
+	and (.growth | length > 0)
+	and ([.growth[].share] | all(. == null) or (add - 1 | fabs < 0.001))' axis.json
 clear_netns
 
 # Wrappers are looked through.
