@@ -115,15 +115,14 @@ int frt_target_rename(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-static __always_inline bool current_in_target(void)
+/* Is g the group asked for, or below it? */
+static __always_inline bool in_target(const struct cgroup *g)
 {
-	for (int level = 0; level < CGROUP_DEPTH; level++) {
-		u64 id = bpf_get_current_ancestor_cgroup_id(level);
-
-		if (id == target_cgroup)
+	for (int level = 0; level < CGROUP_DEPTH && g; level++) {
+		if (BPF_CORE_READ(g, kn, id) == target_cgroup)
 			return true;
-		if (!id)
-			return false;
+		/* css_set's part of a group is the group's first member */
+		g = (const void *)BPF_CORE_READ(g, self.parent);
 	}
 	return false;
 }
@@ -136,7 +135,8 @@ int frt_target_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct task_state *s;
 	u64 now;
 
-	if (!c || followed_here(c) || !current_in_target())
+	/* the child's: clone3 can put it into another group than its parent's */
+	if (!c || followed_here(c) || !in_target(BPF_CORE_READ(child, cgroups, dfl_cgrp)))
 		return 0;
 	now = bpf_ktime_get_ns();
 	s = slot__new(child, 0, now);
@@ -159,23 +159,15 @@ int frt_target_fork(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/cgroup_attach_task")
 int frt_target_attach(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct cgroup *g = (void *)ctx->args[0];
 	struct task_struct *t = (void *)ctx->args[2];
 	struct frt_cpu *c = this_cpu();
 
-	if (!c)
+	if (!c || !in_target((void *)ctx->args[0]))
 		return 0;
-	for (int level = 0; level < CGROUP_DEPTH && g; level++) {
-		if (BPF_CORE_READ(g, kn, id) == target_cgroup) {
-			/* told of the leader alone when its whole process moves */
-			if (ctx->args[3])
-				adopt_process(c, t);
-			else
-				adopt_other((u64)t);
-			return 0;
-		}
-		/* css_set's part of a group is the group's first member */
-		g = (void *)BPF_CORE_READ(g, self.parent);
-	}
+	/* told of the leader alone when its whole process moves */
+	if (ctx->args[3])
+		adopt_process(c, t);
+	else
+		adopt_other((u64)t);
 	return 0;
 }

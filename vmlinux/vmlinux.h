@@ -165,6 +165,9 @@ struct sock_common {
 	unsigned short skc_family;
 };
 
+struct sk_buff {
+	unsigned char *data;
+};
 struct sock {
 	struct sock_common __sk_common;
 	u16 sk_protocol;
@@ -203,6 +206,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
+	struct css_set *cgroups;
 	struct seccomp seccomp;
 };
 
@@ -244,6 +248,10 @@ struct cgroup_subsys_state {
 struct cgroup {
 	struct cgroup_subsys_state self;
 	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
 };
 
 struct sigaction {
