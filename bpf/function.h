@@ -21,22 +21,6 @@
 #define FRT_FUNC_TRIES 8  /* places looked at */
 #define FRT_FUNC_OPEN 512 /* functions whose recursion is told */
 
-/* How calls of one function are told apart; by number of the function. */
-enum frt_func_split {
-	FRT_SPLIT_NONE = 0,
-	FRT_SPLIT_ARG,	 /* variant: does the argument have bits of mask? */
-	FRT_SPLIT_DEREF, /* key: the pointer that the first argument has at offset mask */
-};
-
-struct frt_func_conf {
-	u8 split; /* enum frt_func_split */
-	u8 arg;	  /* FRT_SPLIT_ARG: which argument, 0 or 1 */
-	u8 entry_only;
-	u8 pad;
-	u32 pad2;
-	u64 mask;
-};
-
 struct frt_func_frame {
 	u32 func;
 	u16 node;  /* index + 1; 0: recursion, counted at the outermost */

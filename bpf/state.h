@@ -9,7 +9,7 @@
 #define FRT_STATE_H
 
 #include "vmlinux.h"
-#include <frtrace/events.h>
+#include <frtrace/maps.h>
 
 /* Tasks followed at one time. Slot 0 stays empty: it means "not ours". */
 #define FRT_SLOTS 8192
@@ -68,24 +68,6 @@ struct task_state {
 	struct frt_holder_id lock_owner;
 } __attribute__((aligned(64)));
 
-/* Of one CPU. */
-struct frt_cpu {
-	u32 slot;    /* of the task that runs; 0: not followed */
-	u32 tid;     /* whose slot that is; another one running: a switch was missed */
-	u64 scratch; /* a pointer becomes a number here */
-	u64 sent, samples;
-	u64 loss[FRT_LOSS_KINDS];
-	u64 task, ts; /* who was switched in last, and when */
-	u64 spins;    /* contended spinlocks of followed tasks */
-};
-
-/* A creator's cell; a cache line, mapped into the creator. */
-struct frt_creator {
-	u32 instance;
-	u32 quiet; /* it drains the ring: what it does now is not to be told */
-	u32 pad[14];
-};
-
 #define FRT_NL_KIND 16 /* bytes of a link's kind */
 
 /* From the kernel's ABI. */
@@ -140,14 +122,6 @@ enum frt_scratch_use {
 	FRT_SCRATCH_EXEC,  /* frt_exec */
 	FRT_SCRATCH_SAMPLE,
 	FRT_SCRATCHES
-};
-
-/* Progress of a walk that takes several runs. */
-struct frt_walk {
-	u64 start, pos, n;
-	u32 done, torn;
-	u32 tid, tgid; /* of the thread found last */
-	char comm[FRT_COMM_LEN];
 };
 
 #endif

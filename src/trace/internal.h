@@ -6,7 +6,7 @@
 #include "trace/functions.h"
 #include "trace/trace.h"
 
-#include <frtrace/events.h>
+#include <frtrace/maps.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -89,7 +89,7 @@ struct trace {
 	char sample_reason[160]; /* why there is no sampling though it was asked for */
 
 	pthread_mutex_t lock; /* creators, pending */
-	struct frt_creator_cell *cells;
+	volatile struct frt_creator *cells;
 	uint32_t *creator_task; /* serial by stream; 0 none */
 	pid_t *creator_tid;
 	struct pending_proc *pending; /* births that no event tells: put by the next drain */
@@ -97,14 +97,6 @@ struct trace {
 
 	uint64_t last[FRT_LOSS_KINDS + 3]; /* counters as of the last trace__loss */
 };
-
-/* As struct frt_creator of bpf/state.h. */
-struct frt_creator_cell {
-	volatile uint32_t instance;
-	volatile uint32_t quiet;
-	uint32_t pad[14];
-};
-_Static_assert(sizeof(struct frt_creator_cell) == 64, "a cache line of its own");
 
 struct pending_proc {
 	struct frt_proc p;

@@ -376,14 +376,6 @@ static uint64_t init_offset(void)
 	return offset;
 }
 
-/* As in bpf/function.h. */
-struct func_conf {
-	uint8_t split, arg, entry_only, pad;
-	uint32_t pad2;
-	uint64_t mask;
-};
-enum { SPLIT_NONE, SPLIT_ARG, SPLIT_DEREF };
-
 static int configure(const struct functions *f, struct frtrace_bpf *skel)
 {
 	uint32_t states = bpf_map__max_entries(skel->maps.funcs);
@@ -392,13 +384,13 @@ static int configure(const struct functions *f, struct frtrace_bpf *skel)
 
 	for (uint32_t i = 0; i < f->n && !rc; i++) {
 		const struct frt_probe_def *d = f->v[i].def;
-		struct func_conf c = { 0 };
+		struct frt_func_conf c = { 0 };
 
 		c.entry_only = f->v[i].entry_only;
 		if (d) {
-			c.split = d->split == FRT_PROBE_FLAG   ? SPLIT_ARG
-				  : d->split == FRT_PROBE_INIT ? SPLIT_DEREF
-							       : SPLIT_NONE;
+			c.split = d->split == FRT_PROBE_FLAG   ? FRT_SPLIT_ARG
+				  : d->split == FRT_PROBE_INIT ? FRT_SPLIT_DEREF
+							       : FRT_SPLIT_NONE;
 			c.mask = d->split == FRT_PROBE_INIT ? init : d->mask;
 		}
 		rc = bpf_map_update_elem(bpf_map__fd(skel->maps.func_conf), &i, &c, 0);

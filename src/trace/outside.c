@@ -17,27 +17,6 @@
 #include <string.h>
 #include <time.h>
 
-#define WAKE_STACK_MAX 24 /* as in bpf/outside_maps.h */
-
-struct name {
-	union {
-		char comm[FRT_COMM_LEN];
-		uint64_t half[2];
-	};
-};
-
-struct wake {
-	uint64_t n;
-	uint32_t nstack, pad;
-	char by[FRT_COMM_LEN];
-	uint64_t stack[WAKE_STACK_MAX];
-};
-
-struct place {
-	struct name name;
-	uint64_t ip;
-};
-
 static uint64_t own_cpu(void)
 {
 	struct timespec ts;
@@ -48,7 +27,7 @@ static uint64_t own_cpu(void)
 
 static void clear_map(int fd)
 {
-	struct place key; /* the largest of the keys */
+	struct frt_place key; /* the largest of the keys */
 
 	while (!bpf_map_get_next_key(fd, NULL, &key))
 		if (bpf_map_delete_elem(fd, &key))
@@ -56,16 +35,16 @@ static void clear_map(int fd)
 }
 
 /* "uevent, by ip": why a followed task woke it. NULL: none did, or no memory. */
-static const char *woken_by(struct trace *t, const struct name *name)
+static const char *woken_by(struct trace *t, const struct frt_name *name)
 {
-	const char *frames[WAKE_STACK_MAX], *why;
+	const char *frames[FRT_WAKE_STACK_MAX], *why;
 	char text[96], by[FRT_COMM_LEN + 1];
-	struct wake w;
+	struct frt_wake w;
 	uint32_t n;
 
 	if (!name->comm[0] || bpf_map_lookup_elem(bpf_map__fd(t->skel->maps.wakes), name, &w))
 		return NULL;
-	n = w.nstack < WAKE_STACK_MAX ? w.nstack : WAKE_STACK_MAX;
+	n = w.nstack < FRT_WAKE_STACK_MAX ? w.nstack : FRT_WAKE_STACK_MAX;
 	for (uint32_t i = 0; i < n; i++) /* root first */
 		frames[n - 1 - i] = stacks__frame(t->stacks, w.stack[i]);
 	why = waits__waking(frames, n);
@@ -76,7 +55,7 @@ static const char *woken_by(struct trace *t, const struct name *name)
 }
 
 /* All workers that were idle by then have one name, whatever their number. */
-static const char *name_of(struct trace *t, const struct name *key)
+static const char *name_of(struct trace *t, const struct frt_name *key)
 {
 	char comm[FRT_COMM_LEN + 1];
 
@@ -102,7 +81,7 @@ static struct outside_row *row_of(struct trace *t, const char *name)
 	return &o->v[o->n++];
 }
 
-static int add_name(struct trace *t, const struct name *key, uint64_t ns)
+static int add_name(struct trace *t, const struct frt_name *key, uint64_t ns)
 {
 	const char *name = name_of(t, key);
 	struct outside_row *r;
@@ -133,7 +112,7 @@ static int by_name_and_count(const void *a, const void *b)
 	return c ? c : (x->n < y->n) - (x->n > y->n);
 }
 
-static int add_place(struct trace *t, const struct place *key, uint64_t n)
+static int add_place(struct trace *t, const struct frt_place *key, uint64_t n)
 {
 	const char *name = name_of(t, &key->name);
 	const char *frame = key->ip ? stacks__frame(t->stacks, key->ip) : "[user]";
@@ -159,7 +138,7 @@ static int add_place(struct trace *t, const struct place *key, uint64_t n)
 static int take_places(struct trace *t)
 {
 	int fd = bpf_map__fd(t->skel->maps.places), err = 0;
-	struct place key, *prev = NULL;
+	struct frt_place key, *prev = NULL;
 	struct outside *o = &t->outside;
 	uint64_t n;
 
@@ -199,8 +178,8 @@ static int take_places(struct trace *t)
 /* One name for all that there is no room for. */
 static int put_rest(struct trace *t)
 {
-	struct name key = { .comm = FRT_NAME_REST };
-	struct place place = { .name = key };
+	struct frt_name key = { .comm = FRT_NAME_REST };
+	struct frt_place place = { .name = key };
 	uint64_t none = 0;
 	int ncpu = libbpf_num_possible_cpus(), err = -ENOMEM;
 	uint64_t *zero = calloc(ncpu > 0 ? ncpu : 1, sizeof(*zero));
@@ -251,7 +230,7 @@ int trace__outside_end(struct trace *t)
 {
 	int ncpu = libbpf_num_possible_cpus(), err = 0, fd;
 	struct outside *o = &t->outside;
-	struct name key, *prev = NULL;
+	struct frt_name key, *prev = NULL;
 	uint64_t over, own, sum, *v;
 
 	if (!t->opts.waits || !o->names)

@@ -25,19 +25,6 @@
 #define RING_MANY (8U << 20)
 #define WAKEUP_PART 16 /* the draining thread is woken at this part of the ring */
 
-/* As in bpf/state.h. */
-struct walk {
-	uint64_t start, pos, n;
-	uint32_t done, torn, tid, tgid;
-	char comm[FRT_COMM_LEN];
-};
-
-struct cpu {
-	uint32_t slot, tid;
-	uint64_t scratch, sent, samples, loss[FRT_LOSS_KINDS];
-	uint64_t task, ts, spins;
-};
-
 static int run_control(struct bpf_program *prog, uint64_t a0, uint64_t a1, uint32_t *ret)
 {
 	uint64_t args[2] = { a0, a1 };
@@ -216,7 +203,7 @@ void trace__close(struct trace *t)
 	functions__free(&t->fn);
 	ring_buffer__free(t->ring);
 	if (t->cells)
-		munmap(t->cells, FRT_CREATORS_MAX * sizeof(*t->cells));
+		munmap((void *)t->cells, FRT_CREATORS_MAX * sizeof(*t->cells));
 	frtrace_bpf__destroy(t->skel);
 	stacks__free(t->stacks);
 	outside__free(&t->outside);
@@ -309,7 +296,7 @@ int trace__add_process(struct trace *t, int pidfd, pid_t pid)
 {
 	int fd = bpf_map__fd(t->skel->maps.walks), err = 0;
 	uint32_t zero = 0, serial = 1, added = 1, all = 0;
-	struct walk w;
+	struct frt_walk w;
 
 	(void)pid; /* the descriptor says it without a race */
 	pthread_mutex_lock(&t->lock);
@@ -353,7 +340,7 @@ void trace__sampling(struct trace *t, bool on)
 }
 
 /* The calling thread's cell, when it is a creator. Locked by the caller. */
-static struct frt_creator_cell *own_cell(struct trace *t)
+static volatile struct frt_creator *own_cell(struct trace *t)
 {
 	pid_t tid = syscall(SYS_gettid);
 
@@ -365,7 +352,7 @@ static struct frt_creator_cell *own_cell(struct trace *t)
 
 int trace__drain(struct trace *t)
 {
-	struct frt_creator_cell *own;
+	volatile struct frt_creator *own;
 	int n;
 
 	pthread_mutex_lock(&t->lock);
@@ -413,7 +400,7 @@ int trace__pause(struct trace *t)
 static int forget_current(struct trace *t)
 {
 	int ncpu = libbpf_num_possible_cpus(), fd = bpf_map__fd(t->skel->maps.cpus), err;
-	struct cpu *v;
+	struct frt_cpu *v;
 	uint32_t zero = 0;
 
 	if (ncpu < 0)
@@ -461,7 +448,7 @@ int trace__loss(struct trace *t, struct frt_loss *out)
 	int ncpu = libbpf_num_possible_cpus(), err;
 	uint64_t now[FRT_LOSS_KINDS + 3] = { 0 }, d[FRT_LOSS_KINDS + 3];
 	uint32_t zero = 0;
-	struct cpu *v;
+	struct frt_cpu *v;
 
 	memset(out, 0, sizeof(*out));
 	if (ncpu < 0)
@@ -504,7 +491,7 @@ int trace__count_netns(struct trace *t, uint64_t *n)
 {
 	int fd = bpf_map__fd(t->skel->maps.walks), err = 0;
 	uint32_t zero = 0, more;
-	struct walk w;
+	struct frt_walk w;
 
 	pthread_mutex_lock(&t->lock);
 	for (int i = 0; i < WALK_ATTEMPTS; i++) {
