@@ -6,6 +6,7 @@
 #include "util/util.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,22 @@ static size_t level_at(const uint64_t *from, size_t n, uint64_t t)
 	return at;
 }
 
+/* "FUNCTION", with the lock's symbol behind it where it has one. NULL: no memory. */
+static const char *place(struct analysis *an, struct stacks *stacks, const struct frt_lock *k)
+{
+	const struct stack *s = stacks__get(stacks, k->stack);
+	const char *taker = s ? taker_in(s->frames, s->n) : NULL;
+	char buf[WAITS_TEXT_MAX];
+
+	if (!s)
+		return NULL;
+	taker = taker ? taker : "[unknown]";
+	if (!k->name || !k->name[0])
+		return intern__get(an->strings, taker);
+	snprintf(buf, sizeof(buf), "%s (%s)", taker, k->name);
+	return intern__get(an->strings, buf);
+}
+
 static int add(struct spin_list *l, const char *where)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -98,7 +115,6 @@ int spins__fill(struct analysis *an, struct stacks *stacks)
 		from[i] = began(an, &an->level[i]);
 	for (size_t i = 0; i < an->t->lock.n && !err; i++) {
 		const struct frt_lock *k = &an->t->lock.v[i];
-		const struct stack *s;
 		const char *where;
 		size_t at;
 
@@ -107,9 +123,8 @@ int spins__fill(struct analysis *an, struct stacks *stacks)
 		at = level_at(from, an->nlevels, k->t1);
 		if (at == an->nlevels)
 			continue;
-		s = stacks__get(stacks, k->stack);
-		where = s ? taker_in(s->frames, s->n) : NULL;
-		err = s ? add(&list[at], where ? where : "[unknown]") : -ENOMEM;
+		where = place(an, stacks, k);
+		err = where ? add(&list[at], where) : -ENOMEM;
 	}
 	for (size_t i = 0; i < an->nlevels && !err; i++) {
 		struct frt_levelrow *out = an->level[i].out;

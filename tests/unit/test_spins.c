@@ -66,6 +66,7 @@ static void by_level_and_place(void **state)
 	level(&w, 1000);
 	spins(&w, stack_of(&w, handler, 3), 3);
 	spins(&w, stack_of(&w, bare, 2), 1);
+	w.t.lock.v[w.t.lock.n - 1].name = "sysctl_lock"; /* it has a symbol */
 	loss = trail_add(&w.t, loss);
 	loss->level = w.t.level.v[1].id;
 	loss->spins = 5000; /* most without a stack */
@@ -80,7 +81,7 @@ static void by_level_and_place(void **state)
 	assert_int_equal(p->levels[1].nspin, 2);
 	assert_string_equal(p->levels[1].spin[0].where, "proc_sys_call_handler");
 	assert_int_equal(p->levels[1].spin[0].n, 3);
-	assert_string_equal(p->levels[1].spin[1].where, "[unknown]");
+	assert_string_equal(p->levels[1].spin[1].where, "[unknown] (sysctl_lock)");
 	/* nobody sleeps for them: they are no waits */
 	for (size_t i = 0; i < p->levels[1].nsteps; i++)
 		for (size_t k = 0; k < p->levels[1].steps[i].nactions; k++)
