@@ -9,6 +9,7 @@
 #include "analyze/analyze.h"
 #include "build_trail.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,12 +208,34 @@ static void rtnl_spin(void **state)
 				     .kernel = 3 * MS,
 				     .call = { .nr = NR_WRITE, .detail = FRT_DET_WRITE } },
 			   .change = make_spin };
+	struct analyze_opts o = { 0 };
+	struct frt_profile *p = NULL;
 	struct world w;
+	int rows = 0;
 
 	(void)state;
 	world__open(&w);
 	level(&w, 0, &s);
 	has(said(&w.t, "try again", 1), "50 times and 2.00 ms of CPU time per router");
+	trail__drop(&w.t);
+	/* what it grew by is a row of its own, apart from the rest of the write */
+	world__open(&w);
+	s.change = NULL;
+	s.plan.kernel = MS;
+	level(&w, 0, &s);
+	s.change = make_spin;
+	s.plan.kernel = 3 * MS;
+	level(&w, 1000, &s);
+	assert_int_equal(analyze__profile(&w.t, &o, &p), 0);
+	for (size_t i = 0; i < p->ngrowth; i++)
+		if (p->growth[i].where && strcmp(p->growth[i].where, "rtnl spin") == 0) {
+			assert_string_equal(p->growth[i].action, "write /proc/sys");
+			assert_int_equal(p->growth[i].kind, FRT_KIND_KERNEL);
+			assert_true(fabs(p->growth[i].delta_ns - 2 * MS) < 1);
+			rows++;
+		}
+	assert_int_equal(rows, 1);
+	profile__free(p);
 	trail__drop(&w.t);
 }
 
