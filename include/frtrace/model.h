@@ -143,8 +143,9 @@ struct frt_levelrow {
 	size_t nworst;
 	uint64_t loss[6]; /* by enum frt_loss_kind */
 	uint64_t events, samples;
-	uint64_t spins;		 /* contended spinlocks of followed tasks */
-	uint64_t spins_told;	 /* of those, with a stack: at most 1,000 a second */
+	uint64_t spins;	     /* contended spinlocks of followed tasks */
+	uint64_t unfinished; /* work that they queued and that had not run at the level\'s end */
+	uint64_t spins_told; /* of those, with a stack: at most 1,000 a second */
 	struct frt_spin spin[5]; /* where those were, the most frequent */
 	size_t nspin;
 };

@@ -195,6 +195,7 @@ struct frt_loss {
 	uint64_t events, maps_full, samples, unpaired, undecoded, untagged;
 	uint64_t sent, samples_taken; /* what was not lost */
 	uint64_t spins;		      /* contended spinlocks of followed tasks: counted only */
+	uint64_t unfinished;	      /* work that they queued and nobody had run to its end */
 };
 
 /* CPU time of tasks that do not belong to the workload, by name. */

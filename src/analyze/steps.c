@@ -228,6 +228,7 @@ static void add_losses(struct analysis *an)
 			out->events += l->sent;
 			out->samples += l->samples_taken;
 			out->spins += l->spins;
+			out->unfinished += l->unfinished;
 			break;
 		}
 	}

@@ -297,6 +297,7 @@ static json_t *level(struct out *j, const struct frt_levelrow *l)
 	set(j, o, "backlog", bytes(l->backlog));
 	set(j, o, "spinlocks_contended", json_integer((json_int_t)l->spins));
 	set(j, o, "spinlocks", spinlocks(j, l));
+	set(j, o, "deferred_unfinished", json_integer((json_int_t)l->unfinished));
 	set(j, o, "steal", real(l->steal));
 	set(j, o, "filled", count(l->filled));
 	set(j, o, "fill_threads", count(l->fill_threads));

@@ -271,6 +271,30 @@ static void put_backlog(struct text *t)
 				     list));
 }
 
+/* Work that outlives the level, or was cancelled: in no figure. */
+static void put_unfinished(struct text *t)
+{
+	const char *list = NULL;
+
+	for (size_t i = 0; i < t->p->nlevels; i++) {
+		const struct frt_levelrow *l = &t->p->levels[i];
+
+		if (l->unfinished)
+			list = text__printf(t, "%s%s%s%s at %s", list ? list : "", list ? ", " : "",
+					    text__count(t, l->unfinished),
+					    l->again ? " (again)" : "",
+					    text__count(t, l->existing));
+	}
+	if (list)
+		text__paragraph(
+			t, 0,
+			text__printf(t,
+				     "Queued by steps and not run to the end when the level "
+				     "ended (still waiting, still running or cancelled), in "
+				     "no figure: %s.",
+				     list));
+}
+
 #define OUTSIDE_MAX 6
 
 static void put_outside(struct text *t)
@@ -320,6 +344,8 @@ void text__deferred(struct text *t)
 		put_deferred(t);
 		put_backlog(t);
 	}
+	if (!t->whole)
+		put_unfinished(t);
 	if (t->p->noutside) {
 		if (t->whole || t->p->ndeferred)
 			text__blank(t);

@@ -71,6 +71,8 @@ struct outside {
 	struct arena *arena;
 	struct intern *names;
 };
+/* Work that followed tasks queued since then, and that still waits or runs. */
+uint64_t outside__unfinished(const struct trace *t, uint64_t since);
 void outside__free(struct outside *o);
 
 struct trace {
@@ -95,7 +97,8 @@ struct trace {
 	struct pending_proc *pending; /* births that no event tells: put by the next drain */
 	size_t npending, cappending;
 
-	uint64_t last[FRT_LOSS_KINDS + 3]; /* counters as of the last trace__loss */
+	uint64_t last[FRT_LOSS_KINDS + 3]; /* counters as of the last trace__loss, */
+	uint64_t last_at;		   /* at that time */
 };
 
 struct pending_proc {

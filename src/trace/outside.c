@@ -294,6 +294,34 @@ int trace__outside_put(struct trace *t, uint32_t level)
 	return err;
 }
 
+/* As in bpf/deferred.h. */
+struct work {
+	struct frt_tag tag;
+	uint64_t t_queue;
+};
+
+struct run {
+	struct frt_tag tag;
+	uint64_t work, func, t_queue, t_start, cpu;
+};
+
+uint64_t outside__unfinished(const struct trace *t, uint64_t since)
+{
+	int works = bpf_map__fd(t->skel->maps.works), runs = bpf_map__fd(t->skel->maps.runs);
+	uint64_t item, *prev_item = NULL, n = 0;
+	uint32_t tid, *prev_tid = NULL;
+	struct work w;
+	struct run r;
+
+	for (; !bpf_map_get_next_key(works, prev_item, &item); prev_item = &item)
+		if (!bpf_map_lookup_elem(works, &item, &w) && w.tag.task && w.t_queue >= since)
+			n++;
+	for (; !bpf_map_get_next_key(runs, prev_tid, &tid); prev_tid = &tid)
+		if (!bpf_map_lookup_elem(runs, &tid, &r) && r.tag.task && r.t_queue >= since)
+			n++;
+	return n;
+}
+
 void outside__free(struct outside *o)
 {
 	free(o->v);

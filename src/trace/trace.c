@@ -478,6 +478,8 @@ int trace__loss(struct trace *t, struct frt_loss *out)
 		out->sent = d[FRT_LOSS_KINDS];
 		out->samples_taken = d[FRT_LOSS_KINDS + 1];
 		out->spins = d[FRT_LOSS_KINDS + 2];
+		out->unfinished = t->deferred ? outside__unfinished(t, t->last_at) : 0;
+		t->last_at = now_ns();
 	}
 	free(v);
 	return err;

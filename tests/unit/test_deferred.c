@@ -224,6 +224,25 @@ static bool noted(const struct frt_profile *p, const char *text)
 	return false;
 }
 
+/* What outlives the level is counted, each in its level. */
+static void unfinished(void **state)
+{
+	struct frt_profile *p;
+	struct frt_loss *l;
+	struct frt_trail t;
+
+	(void)state;
+	build(&t);
+	l = trail_add(&t, loss);
+	l->level = t.level.v[0].id;
+	l->unfinished = 3;
+	p = profile_of(&t);
+	assert_int_equal(p->levels[0].unfinished, 3);
+	assert_int_equal(p->loss[0] + p->loss[1], 0); /* nothing was lost */
+	profile__free(p);
+	trail__drop(&t);
+}
+
 /* What the kernel does not tell of is said, not shown as nothing. */
 static void not_told(void **state)
 {
@@ -251,8 +270,9 @@ static void not_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(items),   cmocka_unit_test(shared), cmocka_unit_test(two_runs),
-		cmocka_unit_test(outside), cmocka_unit_test(none),   cmocka_unit_test(not_told),
+		cmocka_unit_test(items),      cmocka_unit_test(shared), cmocka_unit_test(two_runs),
+		cmocka_unit_test(outside),    cmocka_unit_test(none),	cmocka_unit_test(not_told),
+		cmocka_unit_test(unfinished),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
