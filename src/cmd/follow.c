@@ -4,7 +4,7 @@
 #include "cmd/cli.h"
 #include "cmd/live.h"
 #include "cmd/present.h"
-#include "env/environment.h"
+#include "cmd/recording.h"
 #include "util/util.h"
 #include "workload/procfs.h"
 
@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define COUNT_EVERY_NS 1000000000ull
@@ -35,28 +34,6 @@ static json_t *options_object(const struct follow_opts *o)
 	json_object_set_new(opts, "freq", json_integer((json_int_t)o->freq));
 	json_object_set_new(opts, "argv", json_boolean(o->argv));
 	return opts;
-}
-
-static int write_header(struct follow *f, const char *mode, const char *command)
-{
-	json_t *h = json_object();
-	time_t now = time(NULL);
-	char date[40];
-	struct tm tm;
-	int rc;
-
-	gmtime_r(&now, &tm);
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	json_object_set_new(h, "created", json_string(date));
-	json_object_set_new(h, "command", json_string(command));
-	json_object_set_new(h, "mode", json_string(mode));
-	json_object_set_new(h, "environment", environment__gather("ip", NULL));
-	json_object_set_new(h, "options", options_object(f->o));
-	json_object_set_new(h, "probes", trace__probes(f->s.trace));
-	json_object_set_new(h, "notes", json_array());
-	rc = record__header(f->s.rec, h);
-	json_decref(h);
-	return rc;
 }
 
 static int put(void *ctx, enum frt_rec type, const void *item)
@@ -90,23 +67,15 @@ static int open_trace(struct follow *f)
 
 static int open_record(struct follow *f, const char *mode, const char *command)
 {
-	const char *path = f->o->output;
-	char name[64];
-	int uid, gid, rc;
+	struct recording rec = {
+		.output = f->o->output,
+		.command = command,
+		.mode = mode,
+		.options = options_object(f->o),
+		.notes = json_array(),
+	};
 
-	cli__owner(&uid, &gid);
-	cli__record_name(name, sizeof(name));
-	if (path && strcmp(path, "none") == 0)
-		rc = record__create(NULL, -1, -1, &f->s.rec);
-	else
-		rc = record__create(path ? path : name, uid, gid, &f->s.rec);
-	if (!rc)
-		rc = write_header(f, mode, command);
-	if (rc)
-		return cli__error(CLI_FAILED,
-				  "%s: cannot create the record: %s; give another -o FILE",
-				  path ? path : name, strerror(-rc));
-	return 0;
+	return recording__begin(&f->s, &rec);
 }
 
 static void begin_period(struct follow *f)
@@ -221,7 +190,7 @@ static int report(struct follow *f)
 
 int follow__finish(struct follow *f, int status)
 {
-	json_t *end;
+	bool ended;
 	int rc;
 
 	if (f->o->live)
@@ -229,20 +198,11 @@ int follow__finish(struct follow *f, int status)
 	trace__sampling(f->s.trace, false);
 	session__put_outside(&f->s);
 	end_period(f);
-	end = json_pack("{s:i, s:I}", "status", status, "map_bytes",
-			(json_int_t)trace__map_bytes(f->s.trace));
-	rc = record__finish(f->s.rec, end);
-	json_decref(end);
-	if (session__why(&f->s, f->err, sizeof(f->err)))
-		status = cli__worse(status, cli__error(CLI_FAILED, "%s", f->err));
-	if (f->s.put_error)
+	ended = recording__end(&f->s, NULL, &status);
+	if (session__error(&f->s))
+		status = cli__worse(status, recording__failed(&f->s));
+	if (!ended)
 		return status;
-	if (rc)
-		return cli__worse(status,
-				  cli__error(CLI_FAILED,
-					     "the record: %s; free some space or give another -o "
-					     "FILE",
-					     strerror(-rc)));
 	rc = report(f);
 	if (rc)
 		status = cli__worse(
@@ -258,8 +218,7 @@ int follow__finish(struct follow *f, int status)
 			  f->missing, f->missing == 1 ? "" : "s");
 	if (!status && f->o->strict && session__lost(&f->s))
 		status = cli__error(CLI_LOST, "data was lost (see the report); --strict");
-	if (record__path(f->s.rec) && !f->o->quiet)
-		fprintf(stderr, "recorded in %s\n", record__path(f->s.rec));
+	recording__tell(&f->s, f->o->quiet);
 	return status;
 }
 

@@ -6,8 +6,8 @@
 #include "analyze/foreign.h"
 #include "cmd/cli.h"
 #include "cmd/present.h"
+#include "cmd/recording.h"
 #include "cmd/session.h"
-#include "env/environment.h"
 #include "util/util.h"
 
 #include <errno.h>
@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Blocks of --overhead (design 3.7): ABBA, so that a drift of the machine falls
@@ -32,18 +31,8 @@ struct profile_run {
 	struct rules *rules; /* --create: for what is kept of arguments */
 	struct frt_level level[PROFILE_LEVELS_MAX + 1];
 	uint32_t level_id;
-	bool said; /* what went wrong in the session */
 	char err[512];
 };
-
-/* A failure of the record or the tracer, said once; the exit status. */
-static int session_failed(struct profile_run *r)
-{
-	if (!r->said && session__why(&r->s, r->err, sizeof(r->err)))
-		cli__error(CLI_FAILED, "%s", r->err);
-	r->said = true;
-	return CLI_FAILED;
-}
 
 /* A failure of the workload as an error line; the exit status. */
 static int workload_failed(struct profile_run *r, int rc)
@@ -51,7 +40,7 @@ static int workload_failed(struct profile_run *r, int rc)
 	if (rc == -EINTR || cli__interrupted())
 		return CLI_INTERRUPTED;
 	if (session__error(&r->s))
-		return session_failed(r);
+		return recording__failed(&r->s);
 	return cli__error(CLI_FAILED, "%s", workload__error(r->w));
 }
 
@@ -217,36 +206,23 @@ static json_t *options_object(const struct profile_opts *o)
 	return opts;
 }
 
-static int write_header(struct profile_run *r, const char *command)
+static int open_record(struct profile_run *r, const char *command)
 {
 	const struct profile_opts *o = r->o;
-	const char *mode = o->create ? "create" : workload__mode_name(o->mode);
 	const char *note = o->create ? NULL : workload__mode_note(o->mode);
-	json_t *h = json_object(), *notes = json_array();
-	char date[40];
-	time_t now = time(NULL);
-	struct tm tm;
-	int rc;
+	struct recording rec = {
+		.output = o->output,
+		.command = command,
+		.mode = o->create ? "create" : workload__mode_name(o->mode),
+		.ip = o->ip,
+		.sudo = o->sudo,
+		.options = options_object(o),
+		.notes = json_array(),
+	};
 
-	gmtime_r(&now, &tm);
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	json_object_set_new(h, "created", json_string(date));
-	json_object_set_new(h, "command", json_string(command));
-	json_object_set_new(h, "mode", json_string(mode));
-	json_object_set_new(h, "environment", environment__gather(o->ip ? o->ip : "ip", o->sudo));
-	json_object_set_new(h, "options", options_object(o));
-	if (r->s.trace)
-		json_object_set_new(h, "probes", trace__probes(r->s.trace));
-	else
-		json_object_set_new(h, "probes",
-				    json_pack("{s:s, s:i, s:i, s:[]}", "backend", "untraced",
-					      "wanted", 0, "attached", 0, "missing"));
 	if (note)
-		json_array_append_new(notes, json_string(note));
-	json_object_set_new(h, "notes", notes);
-	rc = record__header(r->s.rec, h);
-	json_decref(h);
-	return rc;
+		json_array_append_new(rec.notes, json_string(note));
+	return recording__begin(&r->s, &rec);
 }
 
 /* A probe asked for by name that is not there: said at once, the status is for the end. */
@@ -284,8 +260,7 @@ static int open_all(struct profile_run *r, const char *command)
 		.streams = (unsigned)o->streams,
 		.waits = !o->core,
 	};
-	char name[64];
-	int uid, gid, rc;
+	int rc;
 
 	if (geteuid())
 		return cli__error(
@@ -318,24 +293,7 @@ static int open_all(struct profile_run *r, const char *command)
 				 sizeof(r->err));
 	if (rc)
 		return cli__error(CLI_UNABLE, "%s", r->err);
-
-	cli__owner(&uid, &gid);
-	cli__record_name(name, sizeof(name));
-	if (o->output && strcmp(o->output, "none") == 0)
-		rc = record__create(NULL, -1, -1, &r->s.rec);
-	else
-		rc = record__create(o->output ? o->output : name, uid, gid, &r->s.rec);
-	if (rc)
-		return cli__error(CLI_FAILED,
-				  "%s: cannot create the record: %s; give another -o FILE",
-				  o->output ? o->output : name, strerror(-rc));
-	rc = write_header(r, command);
-	if (rc)
-		return cli__error(
-			CLI_FAILED,
-			"%s: cannot write the record: %s; free some space or give another -o FILE",
-			o->output ? o->output : name, strerror(-rc));
-	return 0;
+	return open_record(r, command);
 }
 
 /* The record's end, then the report from what was recorded. */
@@ -355,20 +313,9 @@ static int finish(struct profile_run *r, int status)
 		trace__pause(r->s.trace);
 		trace__probes_times(r->s.trace, &attach_ns, &detach_ns);
 	}
-	getrusage(RUSAGE_SELF, &ru);
-	end = json_pack("{s:I, s:i, s:I, s:I}", "detach_ns", (json_int_t)detach_ns, "status",
-			status, "vmhwm_kb", (json_int_t)ru.ru_maxrss, "map_bytes",
-			(json_int_t)(r->s.trace ? trace__map_bytes(r->s.trace) : 0));
-	rc = record__finish(r->s.rec, end);
-	json_decref(end);
-	if (rc && r->s.put_error)
-		return cli__worse(status, session_failed(r));
-	if (rc)
-		return cli__worse(
-			status,
-			cli__error(CLI_FAILED,
-				   "the record: %s; free some space or give another -o FILE",
-				   strerror(-rc)));
+	end = json_pack("{s:I}", "detach_ns", (json_int_t)detach_ns);
+	if (!recording__end(&r->s, end, &status))
+		return status;
 	rc = record__load(r->s.rec, &trail);
 	if (!rc && foreign__is(&trail))
 		rc = foreign__name(&trail, NULL, r->err, sizeof(r->err));
@@ -383,8 +330,7 @@ static int finish(struct profile_run *r, int status)
 		  r->s.trace ? "" : ", no BPF");
 	if (r->s.trace)
 		cli__note("BPF maps %.1f MiB", (double)trace__map_bytes(r->s.trace) / 1048576);
-	if (record__path(r->s.rec) && !o->quiet)
-		fprintf(stderr, "recorded in %s\n", record__path(r->s.rec));
+	recording__tell(&r->s, o->quiet);
 	return status;
 }
 
@@ -414,7 +360,7 @@ int cmd_profile(int argc, char **argv)
 					    cli__error(CLI_FAILED, "%s", workload__error(r.w)));
 	}
 	if (session__drain_rest(&r.s))
-		status = cli__worse(status, session_failed(&r));
+		status = cli__worse(status, recording__failed(&r.s));
 	if (!status && o.nprobes && trace__probes_missing(r.s.trace))
 		status = CLI_UNABLE;
 	if (!status && o.strict && session__lost(&r.s))

@@ -4,8 +4,8 @@
 
 #include "cmd/cli.h"
 #include "cmd/present.h"
+#include "cmd/recording.h"
 #include "cmd/replace.h"
-#include "env/environment.h"
 #include "report/rate.h"
 #include "util/util.h"
 
@@ -14,9 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 static json_t *numbers(const uint64_t *v, size_t n)
@@ -54,65 +52,24 @@ static json_t *options_object(const struct rate_opts *o)
 	return opts;
 }
 
-static int write_header(struct rate_run *r, const char *command)
-{
-	const struct rate_opts *o = r->o;
-	json_t *h = json_object(), *notes = json_array();
-	time_t now = time(NULL);
-	char date[40];
-	struct tm tm;
-	int rc;
-
-	gmtime_r(&now, &tm);
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	json_object_set_new(h, "created", json_string(date));
-	json_object_set_new(h, "command", json_string(command));
-	json_object_set_new(
-		h, "mode",
-		json_string(o->nmodes == 1 ? workload__mode_name(o->mode[0]) : "several"));
-	json_object_set_new(h, "environment", environment__gather(o->ip ? o->ip : "ip", o->sudo));
-	json_object_set_new(h, "options", options_object(o));
-	if (r->s.trace)
-		json_object_set_new(h, "probes", trace__probes(r->s.trace));
-	else
-		json_object_set_new(h, "probes",
-				    json_pack("{s:s, s:i, s:i, s:[]}", "backend", "untraced",
-					      "wanted", 0, "attached", 0, "missing"));
-	for (size_t i = 0; i < o->nmodes; i++)
-		if (workload__mode_note(o->mode[i]))
-			json_array_append_new(notes, json_string(workload__mode_note(o->mode[i])));
-	json_object_set_new(h, "notes", notes);
-	rc = record__header(r->s.rec, h);
-	json_decref(h);
-	return rc;
-}
-
 static int open_record(struct rate_run *r, const char *command)
 {
 	const struct rate_opts *o = r->o;
-	bool none = o->output && strcmp(o->output, "none") == 0;
-	const char *path = o->output;
-	char name[64];
-	int uid, gid, rc;
+	struct recording rec = {
+		.output = o->output,
+		.command = command,
+		.mode = o->nmodes == 1 ? workload__mode_name(o->mode[0]) : "several",
+		.ip = o->ip,
+		.sudo = o->sudo,
+		.options = options_object(o),
+		.notes = json_array(),
+	};
 
-	cli__owner(&uid, &gid);
-	if (!path) {
-		cli__record_name(name, sizeof(name));
-		path = name;
-	}
-	rc = none ? record__create(NULL, -1, -1, &r->s.rec)
-		  : record__create(path, uid, gid, &r->s.rec);
-	if (rc)
-		return cli__error(CLI_FAILED,
-				  "%s: cannot create the record: %s; give another -o FILE", path,
-				  strerror(-rc));
-	rc = write_header(r, command);
-	if (rc)
-		return cli__error(
-			CLI_FAILED,
-			"%s: cannot write the record: %s; free some space or give another -o FILE",
-			path, strerror(-rc));
-	return 0;
+	for (size_t i = 0; i < o->nmodes; i++)
+		if (workload__mode_note(o->mode[i]))
+			json_array_append_new(rec.notes,
+					      json_string(workload__mode_note(o->mode[i])));
+	return recording__begin(&r->s, &rec);
 }
 
 static int open_all(struct rate_run *r, const char *command)
@@ -189,25 +146,16 @@ static int finish(struct rate_run *r, int status)
 	const struct rate_opts *o = r->o;
 	struct present_opts po = { .json = o->json };
 	struct frt_trail trail = { 0 };
-	struct rusage ru;
 	json_t *end;
 	int rc;
 
 	memcpy(po.predict, o->predict, sizeof(po.predict));
 	po.npredict = o->npredict;
-	getrusage(RUSAGE_SELF, &ru);
-	end = json_pack("{s:i, s:I, s:I}", "status", status, "vmhwm_kb", (json_int_t)ru.ru_maxrss,
-			"map_bytes", (json_int_t)(r->s.trace ? trace__map_bytes(r->s.trace) : 0));
+	end = json_object();
 	if (*r->cause)
 		json_object_set_new(end, "cause", json_string(r->cause));
-	rc = record__finish(r->s.rec, end);
-	json_decref(end);
-	if (rc)
-		return cli__worse(
-			status,
-			cli__error(CLI_FAILED,
-				   "the record: %s; free some space or give another -o FILE",
-				   strerror(-rc)));
+	if (!recording__end(&r->s, end, &status))
+		return status;
 	rc = record__load(r->s.rec, &trail);
 	if (!rc && (trail.rate.n || trail.point.n))
 		rc = present__rate(&trail, &po, !o->json);
@@ -222,8 +170,7 @@ static int finish(struct rate_run *r, int status)
 							       o->csv, strerror(-rc)));
 	}
 	trail__free(&trail);
-	if (record__path(r->s.rec) && !o->quiet)
-		fprintf(stderr, "recorded in %s\n", record__path(r->s.rec));
+	recording__tell(&r->s, o->quiet);
 	return status;
 }
 

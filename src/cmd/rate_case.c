@@ -2,6 +2,7 @@
 /* One case of frtrace rate: rows as they arrive, readings over time, stalls. */
 #include "cmd/cli.h"
 #include "cmd/rate.h"
+#include "cmd/recording.h"
 #include "report/rate.h"
 #include "util/util.h"
 
@@ -405,8 +406,8 @@ static int failed(struct rate_run *r, int rc, bool *go_on)
 		snprintf(r->cause, sizeof(r->cause), "interrupted");
 		return CLI_INTERRUPTED;
 	}
-	if (session__why(&r->s, r->err, sizeof(r->err)))
-		return cli__error(status, "%s", r->err);
+	if (session__error(&r->s))
+		return recording__failed(&r->s);
 	name_cause(r);
 	return cli__error(status, "%s", r->cause);
 }

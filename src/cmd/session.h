@@ -23,6 +23,7 @@ struct session {
 	int put_error;	       /* first error of the record; 0 */
 	int error;	       /* first error of anything else: the tracer, a thread; 0 */
 	const char *doing;     /* what could not be done then */
+	bool said;	       /* that, or what became of the record */
 	uint32_t router_flags; /* or-ed to every router that begins */
 	uint32_t block;	       /* of --overhead */
 	uint32_t run;	       /* of --repeat */
