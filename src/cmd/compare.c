@@ -4,6 +4,7 @@
 #include "analyze/compare.h"
 #include "cmd/cli.h"
 #include "cmd/load.h"
+#include "cmd/option.h"
 #include "cmd/present.h"
 #include "record/record.h"
 #include "report/compare.h"
@@ -41,7 +42,6 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct compare_args *a = state->input;
-	char err[256];
 
 	switch (key) {
 	case OPT_JSON:
@@ -49,9 +49,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		cli__errors_as_json(true);
 		return 0;
 	case OPT_PREDICT:
-		if (cli__list("--predict", arg, 1, 100000000, true, a->predict,
-			      ARRAY_SIZE(a->predict), &a->npredict, err, sizeof(err)))
-			exit(cli__error(CLI_USAGE, "%s", err));
+		option__predict(arg, a->predict, ARRAY_SIZE(a->predict), &a->npredict);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (grow(&a->file, a->nfiles, &a->cap, sizeof(*a->file)))

@@ -2,6 +2,7 @@
 /* Options that `frtrace run` and `frtrace attach` share. */
 #include "cmd/cli.h"
 #include "cmd/follow.h"
+#include "cmd/option.h"
 #include "util/util.h"
 
 #include <stdlib.h>
@@ -52,36 +53,6 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
-static const char *const backend_names[] = {
-	[TRACE_AUTO] = "auto",	 [TRACE_NONE] = "none",	    [TRACE_FENTRY] = "fentry",
-	[TRACE_MULTI] = "multi", [TRACE_KPROBE] = "kprobe", NULL,
-};
-
-/* The index of arg in names, or the end of the program. */
-static int choice(const char *option, const char *const *names, const char *arg)
-{
-	char all[128] = "";
-
-	for (int i = 0; names[i]; i++) {
-		if (*names[i] && strcmp(names[i], arg) == 0)
-			return i;
-		if (*names[i])
-			snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
-				 *all ? ", " : "", names[i]);
-	}
-	exit(cli__error(CLI_USAGE, "%s '%s': unknown; give one of %s", option, arg, all));
-}
-
-static uint64_t number(const char *option, const char *arg, uint64_t min, uint64_t max)
-{
-	uint64_t v;
-	char err[256];
-
-	if (cli__number(option, arg, min, max, &v, err, sizeof(err)))
-		exit(cli__error(CLI_USAGE, "%s", err));
-	return v;
-}
-
 static void add_step(struct follow_opts *o, const char *arg)
 {
 	struct rules *r = rules__new();
@@ -93,24 +64,23 @@ static void add_step(struct follow_opts *o, const char *arg)
 	rc = r ? rules__add(r, arg, err, sizeof(err)) : 0;
 	rules__free(r);
 	if (rc)
-		exit(cli__error(CLI_USAGE, "%s", err));
+		option__wrong(err);
 	o->step[o->nsteps++] = arg;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct follow_opts *o = state->input;
-	char err[256];
 
 	switch (key) {
 	case OPT_BY:
-		o->by = (enum foreign_by)choice("--by", foreign__by_names, arg);
+		o->by = (enum foreign_by)option__choice("--by", foreign__by_names, arg);
 		return 0;
 	case OPT_STEP:
 		add_step(o, arg);
 		return 0;
 	case OPT_EVERY:
-		o->every = number("--every", arg, 1, 100000000);
+		o->every = option__uint("--every", arg, 1, 100000000);
 		return 0;
 	case OPT_LIVE:
 		o->live = true;
@@ -122,10 +92,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->argv = true;
 		return 0;
 	case OPT_FREQ:
-		o->freq = number("--freq", arg, 0, 20000);
+		o->freq = option__uint("--freq", arg, 0, 20000);
 		return 0;
 	case OPT_PROBES:
-		o->backend = (enum trace_backend)choice("--probes", backend_names, arg);
+		o->backend = (enum trace_backend)option__choice("--probes", option__backends, arg);
 		return 0;
 	case OPT_PROBE:
 		if (o->nprobes == FOLLOW_PROBES_MAX)
@@ -134,9 +104,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->probes[o->nprobes++] = arg;
 		return 0;
 	case OPT_PREDICT:
-		if (cli__list("--predict", arg, 1, 100000000, true, o->predict,
-			      ARRAY_SIZE(o->predict), &o->npredict, err, sizeof(err)))
-			exit(cli__error(CLI_USAGE, "%s", err));
+		option__predict(arg, o->predict, ARRAY_SIZE(o->predict), &o->npredict);
 		return 0;
 	case 'o':
 		o->output = arg;

@@ -2,6 +2,7 @@
 #include "cmd/profile.h"
 
 #include "cmd/cli.h"
+#include "cmd/option.h"
 #include "util/util.h"
 
 #include <stdlib.h>
@@ -85,27 +86,16 @@ static const char *const mode_names[] = {
 	[FRT_WORK_EXACT] = "exact",
 	[FRT_WORK_LEAN] = "lean",
 	[FRT_WORK_BATCH] = "batch",
+	NULL,
 };
-static const char *const backend_names[] = {
-	[TRACE_AUTO] = "auto",	 [TRACE_NONE] = "none",	    [TRACE_FENTRY] = "fentry",
-	[TRACE_MULTI] = "multi", [TRACE_KPROBE] = "kprobe",
+static const char *const fill_names[] = {
+	[FRT_WORK_SCRIPT] = "script",
+	[FRT_WORK_EXACT] = "exact",
+	[FRT_WORK_LEAN] = "lean",
+	NULL,
 };
 
-static int find_name(const char *const *names, size_t n, const char *s)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(names[i], s) == 0)
-			return (int)i;
-	return -1;
-}
-
-/* The options that are one number: option, name, bounds, place. */
-static const struct number_option {
-	int key;
-	const char *name;
-	uint64_t min, max;
-	size_t offset;
-} numbers[] = {
+static const struct option_number numbers[] = {
 	{ OPT_ROUTERS, "--routers", 1, 1000000, offsetof(struct profile_opts, routers) },
 	{ OPT_WARMUP, "--warmup", 0, 100000, offsetof(struct profile_opts, warmup) },
 	{ OPT_STREAMS, "--streams", 1, 256, offsetof(struct profile_opts, streams) },
@@ -117,66 +107,35 @@ static const struct number_option {
 	  offsetof(struct profile_opts, step_timeout) },
 };
 
-static int usage(const char *line)
-{
-	exit(cli__error(CLI_USAGE, "%s", line));
-}
-
-static int name_option(const char *option, const char *const *names, size_t n, const char *arg)
-{
-	char line[256], shown[64], all[128] = "";
-	int i = find_name(names, n, arg);
-
-	if (i >= 0)
-		return i;
-	for (size_t k = 0; k < n; k++)
-		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", k ? ", " : "",
-			 names[k]);
-	snprintf(line, sizeof(line), "%s '%s': unknown; give one of %s", option,
-		 printable(shown, sizeof(shown), arg), all);
-	return usage(line);
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct profile_opts *o = state->input;
 	char err[256];
 
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-		if (numbers[i].key != key)
-			continue;
-		if (cli__number(numbers[i].name, arg, numbers[i].min, numbers[i].max,
-				(uint64_t *)((char *)o + numbers[i].offset), err, sizeof(err)))
-			usage(err);
+	if (option__number(numbers, ARRAY_SIZE(numbers), key, arg, o))
 		return 0;
-	}
 	switch (key) {
 	case OPT_AT:
-		if (cli__list("--at", arg, 0, 1000000, true, o->at, PROFILE_LEVELS_MAX, &o->nat,
-			      err, sizeof(err)))
-			usage(err);
+		option__list("--at", arg, 0, 1000000, o->at, PROFILE_LEVELS_MAX, &o->nat);
 		return 0;
 	case OPT_PREDICT:
-		if (cli__list("--predict", arg, 1, 100000000, true, o->predict, PROFILE_PREDICT_MAX,
-			      &o->npredict, err, sizeof(err)))
-			usage(err);
+		option__predict(arg, o->predict, PROFILE_PREDICT_MAX, &o->npredict);
 		return 0;
 	case OPT_MODE:
-		o->mode = (enum frt_workmode)name_option("--mode", mode_names,
-							 ARRAY_SIZE(mode_names), arg);
+		o->mode = (enum frt_workmode)option__choice("--mode", mode_names, arg);
 		return 0;
 	case OPT_FILL:
-		o->fill = (enum frt_workmode)name_option("--fill", mode_names, FRT_WORK_BATCH, arg);
+		o->fill = (enum frt_workmode)option__choice("--fill", fill_names, arg);
 		return 0;
 	case OPT_PROBES:
-		o->backend = (enum trace_backend)name_option("--probes", backend_names,
-							     ARRAY_SIZE(backend_names), arg);
+		o->backend = (enum trace_backend)option__choice("--probes", option__backends, arg);
 		return 0;
 	case OPT_PROBE:
 		if (!*arg)
-			usage("--probe: the name is empty; give a kernel function or a 'pattern*'");
+			option__wrong(
+				"--probe: the name is empty; give a kernel function or a 'pattern*'");
 		if (o->nprobes == PROFILE_PROBES_MAX)
-			usage("--probe: more than 64; use a 'pattern*'");
+			option__wrong("--probe: more than 64; use a 'pattern*'");
 		o->probes[o->nprobes++] = arg;
 		return 0;
 	case OPT_IP:
@@ -223,7 +182,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		snprintf(err, sizeof(err),
 			 "'%s': not an option; `frtrace profile --help` lists them", arg);
-		return usage(err);
+		option__wrong(err);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/cli.h"
+#include "cmd/option.h"
 #include "cmd/rate.h"
 #include "util/util.h"
 
@@ -60,13 +61,7 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
-/* The options that are one number: option, name, bounds, place. */
-static const struct number_option {
-	int key;
-	const char *name;
-	uint64_t min, max;
-	size_t offset;
-} numbers[] = {
+static const struct option_number numbers[] = {
 	{ OPT_TO, "--to", 1, 1000000, offsetof(struct rate_opts, to) },
 	{ OPT_EVERY, "--every", 1, 1000000, offsetof(struct rate_opts, every) },
 	{ OPT_INTERVAL, "--interval", 1, 86400, offsetof(struct rate_opts, interval) },
@@ -75,11 +70,6 @@ static const struct number_option {
 	{ OPT_SETTLE, "--settle", 0, 3600, offsetof(struct rate_opts, settle) },
 	{ OPT_REPEAT, "--repeat", 1, 1000, offsetof(struct rate_opts, repeat) },
 };
-
-static void usage(const char *line)
-{
-	exit(cli__error(CLI_USAGE, "%s", line));
-}
 
 static void parse_modes(struct rate_opts *o, const char *arg)
 {
@@ -114,30 +104,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct rate_opts *o = state->input;
 	char err[256];
 
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-		if (numbers[i].key != key)
-			continue;
-		if (cli__number(numbers[i].name, arg, numbers[i].min, numbers[i].max,
-				(uint64_t *)((char *)o + numbers[i].offset), err, sizeof(err)))
-			usage(err);
+	if (option__number(numbers, ARRAY_SIZE(numbers), key, arg, o))
 		return 0;
-	}
 	switch (key) {
 	case OPT_STREAMS:
-		if (cli__list("--streams", arg, 1, RATE_STREAMS_MAX, true, o->streams,
-			      RATE_CASES_MAX, &o->nstreams, err, sizeof(err)))
-			usage(err);
+		option__list("--streams", arg, 1, RATE_STREAMS_MAX, o->streams, RATE_CASES_MAX,
+			     &o->nstreams);
 		o->over_time = true;
 		return 0;
 	case OPT_AT:
-		if (cli__list("--at", arg, 0, 1000000, true, o->at, RATE_AT_MAX, &o->nat, err,
-			      sizeof(err)))
-			usage(err);
+		option__list("--at", arg, 0, 1000000, o->at, RATE_AT_MAX, &o->nat);
 		return 0;
 	case OPT_PREDICT:
-		if (cli__list("--predict", arg, 1, 100000000, true, o->predict, RATE_PREDICT_MAX,
-			      &o->npredict, err, sizeof(err)))
-			usage(err);
+		option__predict(arg, o->predict, RATE_PREDICT_MAX, &o->npredict);
 		return 0;
 	case OPT_MODE:
 		parse_modes(o, arg);
@@ -174,8 +153,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		snprintf(err, sizeof(err), "'%s': not an option; `frtrace rate --help` lists them",
 			 arg);
-		usage(err);
-		return 0;
+		option__wrong(err);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

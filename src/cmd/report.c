@@ -3,6 +3,7 @@
 #include "analyze/foreign.h"
 #include "analyze/rules.h"
 #include "cmd/cli.h"
+#include "cmd/option.h"
 #include "cmd/present.h"
 #include "record/record.h"
 #include "report/report.h"
@@ -62,18 +63,9 @@ static void add_step(struct report_args *a, const char *arg)
 	a->fo.step = a->step;
 }
 
-static enum foreign_by by_named(const char *arg)
-{
-	for (int i = FOREIGN_AUTO; foreign__by_names[i]; i++)
-		if (strcmp(foreign__by_names[i], arg) == 0)
-			return (enum foreign_by)i;
-	exit(cli__error(CLI_USAGE, "--by '%s': unknown; give one of auto, command, action", arg));
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct report_args *a = state->input;
-	char err[256];
 
 	switch (key) {
 	case OPT_JSON:
@@ -89,19 +81,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->po.view = arg;
 		return 0;
 	case OPT_PREDICT:
-		if (cli__list("--predict", arg, 1, 100000000, true, a->po.predict,
-			      ARRAY_SIZE(a->po.predict), &a->po.npredict, err, sizeof(err)))
-			exit(cli__error(CLI_USAGE, "%s", err));
+		option__predict(arg, a->po.predict, ARRAY_SIZE(a->po.predict), &a->po.npredict);
 		return 0;
 	case OPT_STEP:
 		add_step(a, arg);
 		return 0;
 	case OPT_BY:
-		a->fo.by = by_named(arg);
+		a->fo.by = (enum foreign_by)option__choice("--by", foreign__by_names, arg);
 		return 0;
 	case OPT_EVERY:
-		if (cli__number("--every", arg, 1, 100000000, &a->fo.every, err, sizeof(err)))
-			exit(cli__error(CLI_USAGE, "%s", err));
+		a->fo.every = option__uint("--every", arg, 1, 100000000);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->file)
