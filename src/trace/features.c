@@ -7,6 +7,7 @@
 #include "trace/functions.h"
 #include "trace/internal.h"
 
+#include "env/kallsyms.h"
 #include "frtrace.skel.h"
 #include "util/util.h"
 
@@ -285,16 +286,13 @@ static void ask_count(struct trace_feature *f)
 
 static void ask_kallsyms(struct trace_feature *f)
 {
-	FILE *fp = fopen("/proc/kallsyms", "re");
-	unsigned long long addr = 0, n = 0, known = 0;
-	char line[512];
+	struct kallsyms *k = kallsyms__open();
+	uint64_t n = 0, known = 0;
+	struct kallsym s;
 
-	while (fp && fgets(line, sizeof(line), fp)) {
-		n++;
-		known += sscanf(line, "%llx", &addr) == 1 && addr;
-	}
-	if (fp)
-		fclose(fp);
+	for (; kallsyms__next(k, &s); n++)
+		known += s.addr != 0;
+	kallsyms__close(k);
 	f->state = known ? TRACE_YES : TRACE_NO;
 	if (!n) {
 		REASON(f, "/proc/kallsyms cannot be read: frames have no names");
@@ -307,15 +305,14 @@ static void ask_kallsyms(struct trace_feature *f)
 
 static void ask_data_symbols(struct trace_feature *f)
 {
-	FILE *fp = fopen("/proc/kallsyms", "re");
+	struct kallsyms *k = kallsyms__open();
+	struct kallsym s;
 	bool found = false;
-	char line[512];
 
 	/* Any kernel's first namespace is data that is never discarded. */
-	while (fp && !found && fgets(line, sizeof(line), fp))
-		found = strstr(line, " init_net\n") && strncmp(line, "0000000000000000", 16);
-	if (fp)
-		fclose(fp);
+	while (!found && kallsyms__next(k, &s))
+		found = s.addr && strcmp(s.name, "init_net") == 0;
+	kallsyms__close(k);
 	f->state = found ? TRACE_YES : TRACE_NO;
 	if (!found) {
 		REASON(f, "addresses of data are not listed: locks are named by other means");

@@ -4,6 +4,7 @@
 
 #include "analyze/symbols.h"
 #include "trace/internal.h"
+#include "env/kallsyms.h"
 #include "util/util.h"
 
 #include <bpf/bpf.h>
@@ -130,22 +131,10 @@ static int add_wanted(struct functions *f, const char *const *probes)
 	return 0;
 }
 
-/* One line of kallsyms: address, type, name, module. Code only. */
-struct symbol_line {
-	uint64_t addr;
-	char name[256], module[64];
-};
-
-static bool parse_symbol(const char *line, struct symbol_line *s)
+/* Code with an address. */
+static bool is_code(const struct kallsym *s)
 {
-	unsigned long long addr;
-	char type;
-	int n;
-
-	s->module[0] = '\0';
-	n = sscanf(line, "%llx %c %255s [%63[^]]]", &addr, &type, s->name, s->module);
-	s->addr = addr;
-	return n >= 3 && addr && (type == 't' || type == 'T' || type == 'w' || type == 'W');
+	return s->addr && strchr("tTwW", s->type);
 }
 
 static bool probeable_name(const char *name)
@@ -200,7 +189,7 @@ static void free_names(char **v, size_t n)
 	free(v);
 }
 
-static void consider(struct functions *f, const struct symbol_line *s, const char *folded,
+static void consider(struct functions *f, const struct kallsym *s, const char *folded,
 		     uint8_t *best)
 {
 	for (size_t i = 0; i < f->n; i++) {
@@ -222,7 +211,7 @@ static void consider(struct functions *f, const struct symbol_line *s, const cha
 	}
 }
 
-static int take_pattern(struct functions *f, const struct symbol_line *s, const char *const *probes,
+static int take_pattern(struct functions *f, const struct kallsym *s, const char *const *probes,
 			size_t cap, size_t *over)
 {
 	for (size_t i = 0; probes && probes[i]; i++) {
@@ -255,20 +244,19 @@ static int take_pattern(struct functions *f, const struct symbol_line *s, const 
 static int look_up_symbols(struct functions *f, const char *const *probes, size_t cap)
 {
 	uint8_t *best = calloc(f->n + 1, 1);
-	size_t ninteresting, over = 0, table = f->n, line_cap = 0;
+	size_t ninteresting, over = 0, table = f->n;
 	char **names = interesting(f, &ninteresting);
-	FILE *in = fopen("/proc/kallsyms", "re");
-	char *line = NULL;
+	struct kallsyms *in = kallsyms__open();
+	struct kallsym s;
 	int rc = 0;
 
 	if (!best || !names)
 		rc = -ENOMEM;
-	while (!rc && in && getline(&line, &line_cap, in) > 0) {
-		struct symbol_line s;
+	while (!rc && kallsyms__next(in, &s)) {
 		char folded[256];
 		const char *key = folded;
 
-		if (!parse_symbol(line, &s) || !probeable_name(s.name))
+		if (!is_code(&s) || !probeable_name(s.name))
 			continue;
 		symbols__fold(folded, sizeof(folded), s.name);
 		if (bsearch(&key, names, ninteresting, sizeof(*names), compare_wanted)) {
@@ -284,9 +272,7 @@ static int look_up_symbols(struct functions *f, const char *const *probes, size_
 		snprintf(f->said, sizeof(f->said),
 			 "%zu more functions match --probe: this rung takes %zu at most", over,
 			 cap);
-	if (in)
-		fclose(in);
-	free(line);
+	kallsyms__close(in);
 	free_names(names, ninteresting);
 	free(best);
 	return rc;

@@ -2,6 +2,7 @@
 /* Which programs this kernel can have, asked of its own types. */
 #include "trace/internal.h"
 
+#include "env/kallsyms.h"
 #include "frtrace.skel.h"
 #include "util/util.h"
 
@@ -91,22 +92,17 @@ bool programs__fits(const struct btf *btf, const char *tracepoint)
  * symbols is read when everything is attached, trampolines included. */
 static uint64_t address_of(const char *name)
 {
-	FILE *f = fopen("/proc/kallsyms", "re");
-	unsigned long long addr, found = 0;
-	char *line = NULL, type, have[128];
-	size_t cap = 0;
+	struct kallsyms *k = kallsyms__open();
+	struct kallsym s;
+	uint64_t found = 0;
 	bool twice = false;
 
-	while (f && getline(&line, &cap, f) > 0)
-		if (strstr(line, name) &&
-		    sscanf(line, "%llx %c %127[^ \t\n]", &addr, &type, have) == 3 &&
-		    !strcmp(have, name) && strchr("tT", type)) {
+	while (kallsyms__next(k, &s))
+		if (!strcmp(s.name, name) && strchr("tT", s.type)) {
 			twice = found != 0;
-			found = addr;
+			found = s.addr;
 		}
-	free(line);
-	if (f)
-		fclose(f);
+	kallsyms__close(k);
 	return twice ? 0 : found;
 }
 

@@ -4,6 +4,7 @@
 #include "trace/functions.h"
 
 #include "trace/internal.h"
+#include "env/kallsyms.h"
 #include "util/util.h"
 
 #include <bpf/bpf.h>
@@ -85,18 +86,14 @@ bool ladder__has_cookies(void)
 
 static uint64_t trial_address(void)
 {
-	FILE *f = fopen("/proc/kallsyms", "re");
-	unsigned long long addr = 0;
-	char line[256], name[128], type;
+	struct kallsyms *k = kallsyms__open();
+	struct kallsym s;
+	uint64_t addr = 0;
 
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%llx %c %127s", &addr, &type, name) == 3 &&
-		    strcmp(name, TRIAL_FUNCTION) == 0)
-			break;
-		else
-			addr = 0;
-	if (f)
-		fclose(f);
+	while (!addr && kallsyms__next(k, &s))
+		if (strcmp(s.name, TRIAL_FUNCTION) == 0)
+			addr = s.addr;
+	kallsyms__close(k);
 	return addr;
 }
 

@@ -7,6 +7,7 @@
 #include "trace/internal.h"
 
 #include "analyze/symbols.h"
+#include "env/kallsyms.h"
 #include "util/util.h"
 
 #include <errno.h>
@@ -128,61 +129,47 @@ static int by_address(const void *a, const void *b)
 
 /* Data symbols are listed with KALLSYMS_ALL only; of the many those are kept that
  * are called like locks. */
-static int keep_lock(struct stacks *s, const char *line)
+static int keep_lock(struct stacks *s, const struct kallsym *sym)
 {
 	static const char *const ends[] = { "_mutex", "_sem", "_rwsem", "_lock", "rcu_state" };
-	char type, name[128];
-	unsigned long long addr;
-	size_t n;
+	size_t n = strlen(sym->name);
 
-	if (sscanf(line, "%llx %c %127[^ \t\n]", &addr, &type, name) != 3 ||
-	    !strchr("bBdD", type) || !addr)
+	if (!sym->addr)
 		return 0;
-	n = strlen(name);
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 		size_t end = strlen(ends[i]);
 
-		if (n < end || strcmp(name + n - end, ends[i]) != 0)
+		if (n < end || strcmp(sym->name + n - end, ends[i]) != 0)
 			continue;
 		if (grow(&s->lock, s->nlock, &s->caplock, sizeof(*s->lock)))
 			return -ENOMEM;
-		s->lock[s->nlock].addr = addr;
-		s->lock[s->nlock].name = intern__get(s->names, name);
+		s->lock[s->nlock].addr = sym->addr;
+		s->lock[s->nlock].name = intern__get(s->names, sym->name);
 		return s->lock[s->nlock++].name ? 0 : -ENOMEM;
 	}
 	return 0;
 }
 
-static bool is_data(const char *line)
-{
-	const char *type = strchr(line, ' ');
-
-	return type && type[1] && strchr("bBdD", type[1]);
-}
-
 static int read_symbols(struct stacks *s)
 {
 	struct symbols *new = symbols__new();
-	char *line = NULL;
-	size_t cap = 0;
+	struct kallsyms *k;
+	struct kallsym sym;
 	int err = 0;
-	FILE *f;
 
 	if (!new)
 		return -ENOMEM;
-	f = fopen("/proc/kallsyms", "re");
+	k = kallsyms__open();
 	s->nlock = 0;
 	/* Without the list every frame is [unknown]; doctor says why. */
-	while (f && !err && getline(&line, &cap, f) > 0)
-		if (is_data(line))
-			err = keep_lock(s, line);
+	while (!err && kallsyms__next(k, &sym))
+		if (strchr("bBdD", sym.type))
+			err = keep_lock(s, &sym);
 		else
-			err = symbols__add(new, line) == -ENOMEM ? -ENOMEM : 0;
+			err = symbols__add(new, sym.line) == -ENOMEM ? -ENOMEM : 0;
 	if (s->nlock)
 		qsort(s->lock, s->nlock, sizeof(*s->lock), by_address);
-	free(line);
-	if (f)
-		fclose(f);
+	kallsyms__close(k);
 	if (err) {
 		symbols__free(new);
 		return err;
