@@ -185,16 +185,38 @@ static int name_rows(struct analysis *an)
 	return 0;
 }
 
+/* l with its routers of those sorted ones; *at is where the last level's ended. */
+static int sort_level(struct analysis *an, const struct frt_level *l,
+		      const struct frt_router **routers, size_t *at)
+{
+	struct level *lv = &an->level[an->nlevels++];
+	size_t n = 0, all = an->t->router.n;
+	int err;
+
+	lv->l = l;
+	/* levels are nearly always in order of their number */
+	if (*at && routers[*at - 1]->level >= l->id)
+		*at = 0;
+	while (*at < all && routers[*at]->level < l->id)
+		(*at)++;
+	while (*at + n < all && routers[*at + n]->level == l->id)
+		n++;
+	err = take_level(an, lv, routers + *at, n);
+	*at += n;
+	return err;
+}
+
 int analysis__sort(struct analysis *an)
 {
 	const struct frt_trail *t = an->t;
 	const struct frt_router **routers;
+	const struct frt_level *cut;
 	size_t at = 0;
 	int err = name_rows(an);
 
 	routers = calloc(t->router.n + 1, sizeof(*routers));
 	an->steps = calloc(t->step.n + 1, sizeof(*an->steps));
-	an->level = arena__alloc(an->arena, (t->level.n + 1) * sizeof(*an->level));
+	an->level = arena__alloc(an->arena, (t->level.n + 2) * sizeof(*an->level));
 	if (err || !routers || !an->steps || !an->level) {
 		err = -ENOMEM;
 		goto out;
@@ -205,21 +227,12 @@ int analysis__sort(struct analysis *an)
 	for (size_t i = 0; i < t->step.n; i++)
 		an->steps[i] = &t->step.v[i];
 	qsort(an->steps, t->step.n, sizeof(*an->steps), by_router_and_time);
-	for (size_t i = 0; i < t->level.n && !err; i++) {
-		struct level *lv = &an->level[an->nlevels++];
-		size_t n = 0;
-
-		lv->l = &t->level.v[i];
-		/* levels are nearly always in order of their number */
-		if (at && routers[at - 1]->level >= lv->l->id)
-			at = 0;
-		while (at < t->router.n && routers[at]->level < lv->l->id)
-			at++;
-		while (at + n < t->router.n && routers[at + n]->level == lv->l->id)
-			n++;
-		err = take_level(an, lv, routers + at, n);
-		at += n;
-	}
+	for (size_t i = 0; i < t->level.n && !err; i++)
+		err = sort_level(an, &t->level.v[i], routers, &at);
+	if (!err)
+		err = analysis__cut_level(an, &cut);
+	if (!err && cut)
+		err = sort_level(an, cut, routers, &at);
 	if (!err)
 		err = make_groups(an);
 out:

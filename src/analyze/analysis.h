@@ -115,7 +115,9 @@ extern const struct row_def analysis__rows[ROWS];
 enum row analysis__order(int i);
 
 /* analysis.c */
-int analysis__sort(struct analysis *an);		  /* trail → levels, routers, steps */
+int analysis__sort(struct analysis *an); /* trail → levels, routers, steps */
+/* The level that a record was cut short in; NULL: none. 0 or -ENOMEM. */
+int analysis__cut_level(struct analysis *an, const struct frt_level **out);
 double *analysis__scratch(struct analysis *an, size_t n); /* valid until the next call */
 /* The values of a row of all levels of a group, in order, without the routers
  * that lack it; n values in *n. NULL: no memory. From the scratch space. */

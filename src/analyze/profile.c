@@ -75,7 +75,7 @@ static int fill_notes(struct analysis *an, const json_t *header)
 {
 	json_t *notes = json_object_get(header, "notes"), *n;
 	const char *no_samples = no_sampling(header);
-	size_t i, failed = 0, max = json_array_size(notes) + an->nlevels + 6;
+	size_t i, failed = 0, max = json_array_size(notes) + an->nlevels + 7;
 	int err = 0;
 
 	an->p->notes = arena__alloc(an->arena, max * sizeof(*an->p->notes));
@@ -113,6 +113,11 @@ static int fill_notes(struct analysis *an, const json_t *header)
 	if (an->t->truncated && !err)
 		err = add_note(an,
 			       "the record has no end: it was cut short, read as far as it goes");
+	if (an->nlevels > an->t->level.n && !err)
+		err = add_note(an, arena__printf(an->arena,
+						 "level %u was cut short: what is shown of it is "
+						 "of the routers until then",
+						 an->level[an->nlevels - 1].l->asked));
 	if (an->t->unknown_lines && !err)
 		err = add_note(an,
 			       arena__printf(an->arena,

@@ -80,7 +80,7 @@ static int load_record(struct input *in, const struct compare_args *a, struct so
 	s->header = json_incref(t.header);
 	if (t.rate.n || t.point.n)
 		rc = analyze__rate(&t, NULL, a->predict, a->npredict, &s->rate);
-	else if (!t.level.n)
+	else if (!t.level.n && !(t.truncated && t.router.n))
 		rc = -ENODATA;
 	else
 		rc = analyze__profile(&t, &ao, &s->profile);
