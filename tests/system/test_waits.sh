@@ -62,9 +62,9 @@ truth() {
 
 # held CLASS ROUTERS HOLDER-ARGS…: the time that the holder held the lock is in the
 # class, and the holder's. Four attempts: the lock is the whole machine's, and others on
-# it may have it most of the time.
+# it may have it most of the time. When they have it every time nothing can be told: 77.
 held() {
-	local class=$1 routers=$2 bad try
+	local class=$1 routers=$2 bad try rc=77
 	shift 2
 	for try in 1 2 3 4; do
 		: >holder.log
@@ -83,20 +83,33 @@ held() {
 			'held($lines; $report[0]; $log; $class; "holder")' --arg class "$class" 2>&1)
 		[ -n "$bad" ] || return 0
 		echo "try $try, $class: $bad"
+		[[ $bad == "others had the lock"* ]] || rc=1
 	done
-	return 1
+	return "$rc"
+}
+
+# check_held NAME ARGS-OF-HELD…
+check_held() {
+	local name=$1 out rc=0
+	shift
+	out=$(held "$@" 2>&1) || rc=$?
+	case $rc in
+	0) pass "$name" ;;
+	77) skip "$name" "$(tail -n 1 <<<"$out")" ;;
+	*) fail "$name" "$out" ;;
+	esac
 }
 
 contention=$("$FRTRACE" --at 0 --routers 2 --warmup 0 --settle 0 --quiet -o probe.frt >/dev/null 2>&1
 	zcat probe.frt 2>/dev/null | head -n 1 | jq -r '.probes.contention')
 
 ! wanted rtnl ||
-	check "rtnl_mutex held by a group delete of 400 links" held lock:rtnl_mutex 40 rtnl 400
+	check_held "rtnl_mutex held by a group delete of 400 links" lock:rtnl_mutex 40 rtnl 400
 ! wanted mounts ||
-	check "namespace_sem held by a recursive bind of 4000 mounts" held lock:namespace_sem 40 mounts 4000
+	check_held "namespace_sem held by a recursive bind of 4000 mounts" lock:namespace_sem 40 mounts 4000
 # the directory is locked by `ip netns add`; until it is there nobody can hold it
 mkdir -p /run/netns
-! wanted flock || check "a lock on a file" held lock:file 40 flock /run/netns
+! wanted flock || check_held "a lock on a file" lock:file 40 flock /run/netns
 
 # A veth moved after it was made: an action of its own, with the grace period in it.
 moved() {
