@@ -42,6 +42,10 @@ struct ns_common___old {
 struct task_struct___worker {
 	void *worker_private;
 };
+/* Before, a kernel thread's struct was kept in a field that it has no use for. */
+struct task_struct___kthread {
+	void *set_child_tid;
+};
 /* How many hold a network namespace: in ns_common since 5.11 (c1b454a1a1b3 and
  * before), __ns_ref there since 6.18. */
 struct ns_common___ref {
@@ -84,12 +88,16 @@ static __always_inline u32 task__state(const struct task_struct *t)
 static __always_inline u64 task__work(const struct task_struct *t)
 {
 	const struct task_struct___worker *n = (const void *)t;
+	const struct task_struct___kthread *o = (const void *)t;
 	const struct kthread *k;
 	const struct worker *w;
 
-	if (!(BPF_CORE_READ(t, flags) & PF_WQ_WORKER) || !bpf_core_field_exists(n->worker_private))
+	if (!(BPF_CORE_READ(t, flags) & PF_WQ_WORKER))
 		return 0;
-	k = BPF_CORE_READ(n, worker_private);
+	if (bpf_core_field_exists(n->worker_private))
+		k = BPF_CORE_READ(n, worker_private);
+	else
+		k = BPF_CORE_READ(o, set_child_tid);
 	w = BPF_CORE_READ(k, data);
 	return (u64)BPF_CORE_READ(w, current_func);
 }

@@ -374,6 +374,7 @@ static const char *const sleepers[] = {
 static const char *const net_callers[] = {
 	"netif_set_real_num_tx_queues",
 	"__dev_change_net_namespace",
+	"dev_change_net_namespace",
 	"dev_deactivate_many",
 	"dev_close_many",
 	"unregister_netdevice_many_notify",
@@ -573,7 +574,7 @@ const char *waits__where(const char *const *frames, size_t nframes, char *buf)
 {
 	size_t n = below_scheduler(frames, nframes), at;
 	enum primitive kind;
-	bool net = false;
+	bool net = false, barrier = false;
 
 	at = find_taker(frames, nframes, &kind);
 	if (at)
@@ -587,9 +588,10 @@ const char *waits__where(const char *const *frames, size_t nframes, char *buf)
 		return frames[n - 1];
 	while (n > 1 && (is_grace_period(frames[n - 1]) || waits__is_probe(frames[n - 1]))) {
 		net = net || waits__fits("synchronize_net", frames[n - 1]);
+		barrier = barrier || waits__fits("rcu_barrier", frames[n - 1]);
 		n--;
 	}
-	if (!net && !in_list(net_callers, ARRAY_SIZE(net_callers), frames[n - 1]))
+	if (barrier || (!net && !in_list(net_callers, ARRAY_SIZE(net_callers), frames[n - 1])))
 		return frames[n - 1];
 	snprintf(buf, WAITS_TEXT_MAX, "%s (synchronize_net)", frames[n - 1]);
 	return buf;

@@ -65,6 +65,11 @@ static const struct {
 	{ SLEEP "synchronize_rcu_expedited < __dev_change_net_namespace < do_setlink",
 	  "rcu:expedited", "__dev_change_net_namespace (synchronize_net)", FRT_MODE_CALL, "sendmsg",
 	  FRT_DET_NETLINK },
+	{ SLEEP "synchronize_rcu_expedited < dev_change_net_namespace < do_setlink",
+	  "rcu:expedited", "dev_change_net_namespace (synchronize_net)", FRT_MODE_CALL, "sendmsg",
+	  FRT_DET_NETLINK },
+	{ COMPLETION "rcu_barrier < dev_change_net_namespace < do_setlink", "rcu:barrier",
+	  "dev_change_net_namespace", FRT_MODE_CALL, "sendmsg", FRT_DET_NETLINK },
 	/* locks by who takes them */
 	{ MUTEX "rtnl_newlink < netlink_rcv_skb", "lock:rtnl_mutex", "rtnl_newlink", FRT_MODE_CALL,
 	  "sendmsg", FRT_DET_NETLINK },
