@@ -149,8 +149,8 @@ int frt_unfollow(struct bpf_raw_tracepoint_args *ctx)
 	return 1;
 }
 
-/* Entries of the list of namespaces walked in one run. */
-#define WALK_STEP 2048
+/* Entries of the list of namespaces walked in one run: the verifier walks them all, once a load. */
+#define WALK_STEP 256
 
 /*
  * The kernel's own list of network namespaces, from the caller's on until it

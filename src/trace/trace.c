@@ -487,7 +487,7 @@ int trace__loss(struct trace *t, struct frt_loss *out)
 
 /* A namespace that dies under the walk tears it; a few attempts are plenty. */
 #define WALK_ATTEMPTS 20
-#define WALK_RUNS 1000
+#define WALK_RUNS 8000
 
 int trace__count_netns(struct trace *t, uint64_t *n)
 {
