@@ -181,30 +181,22 @@ static const struct check checks[] = {
 	{ "space in " WL_STATE_DIR, "make room there", ask_space, " MiB", MIB },
 };
 
-static uint64_t lines_of(const char *path)
-{
-	char *text = read_file(path, NULL);
-	uint64_t n = 0;
-
-	for (const char *p = text; p && (p = strchr(p, '\n')); p++)
-		n++;
-	free(text);
-	return n;
-}
-
 /* Is /run, or what it is part of, a shared mount? The last line of a mount point
  * is the one on top. */
 static bool run_is_shared(void)
 {
-	char *text = read_file("/proc/thread-self/mountinfo", NULL), *save = NULL;
+	FILE *f = fopen("/proc/thread-self/mountinfo", "re");
 	bool root = false, run = false, run_mounted = false;
+	char *line = NULL;
+	size_t size = 0;
 
-	if (!text)
+	if (!f)
 		return true;
-	for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+	while (getline(&line, &size, f) > 0) {
 		struct mount_line m;
 
-		if (parse_mountinfo(l, &m))
+		line[strcspn(line, "\n")] = '\0';
+		if (parse_mountinfo(line, &m))
 			continue;
 		if (!strcmp(m.point, "/"))
 			root = m.shared;
@@ -213,7 +205,8 @@ static bool run_is_shared(void)
 			run = m.shared;
 		}
 	}
-	free(text);
+	free(line);
+	fclose(f);
 	return run_mounted ? run : root;
 }
 
@@ -278,8 +271,8 @@ int workload__preflight(struct workload *w, uint64_t n, char *err, size_t errlen
 	if (rc)
 		return rc;
 	need.n = n > w->filled.n ? n - w->filled.n : 0;
-	need.mounts = lines_of("/proc/thread-self/mountinfo");
-	need.links = lines_of("/proc/thread-self/net/dev");
+	need.mounts = count_lines("/proc/thread-self/mountinfo");
+	need.links = count_lines("/proc/thread-self/net/dev");
 	need.tasks = count_tasks();
 	need.shared = run_is_shared();
 	existing__count(&need.netns);

@@ -175,6 +175,21 @@ char *read_file(const char *path, size_t *len)
 	return buf;
 }
 
+uint64_t count_lines(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint64_t n = 0;
+	char buf[16384];
+	ssize_t got;
+
+	while (fd >= 0 && (got = read(fd, buf, sizeof(buf))) > 0)
+		for (ssize_t i = 0; i < got; i++)
+			n += buf[i] == '\n';
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
 int64_t read_number(const char *path)
 {
 	char buf[64], *end;

@@ -36,6 +36,8 @@ uint64_t parse_ns_root(const char *root);
 
 /* A whole file into a fresh buffer (free it); NULL with errno. */
 char *read_file(const char *path, size_t *len);
+/* Lines of a file of any size, a piece at a time; 0 when it cannot be read. */
+uint64_t count_lines(const char *path);
 /* One number; -1: unreadable or no number ("max"). */
 int64_t read_number(const char *path);
 

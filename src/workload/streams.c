@@ -247,17 +247,6 @@ static int create_main(struct workload *w, unsigned i, void *arg)
 	return rc;
 }
 
-static uint64_t count_lines(const char *path)
-{
-	char *text = read_file(path, NULL);
-	uint64_t n = 0;
-
-	for (const char *p = text; p && (p = strchr(p, '\n')); p++)
-		n++;
-	free(text);
-	return n;
-}
-
 int workload__create(struct workload *w, struct frt_level *l, uint32_t warmup, uint32_t routers)
 {
 	struct create *c;
