@@ -106,6 +106,9 @@ static __always_inline int func__enter(void *ctx, u32 func, u64 arg0, u64 arg1)
 		variant = ((conf->arg ? arg1 : arg0) & conf->mask) != 0;
 	else if (conf->split == FRT_SPLIT_DEREF)
 		bpf_probe_read_kernel(&key, sizeof(key), (void *)(arg0 + conf->mask));
+	else if (conf->split == FRT_SPLIT_RTNL && s->call.detail == FRT_DET_NETLINK &&
+		 s->call.nl_msgs > 1)
+		key = rtnl_key(s->func, arg0);
 	depth = f->depth;
 	if (depth >= FRT_FUNC_DEPTH) {
 		f->lost++;

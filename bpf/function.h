@@ -37,7 +37,8 @@ struct frt_func_state {
 	struct frt_func_frame frame[FRT_FUNC_DEPTH];
 	u8 hash[FRT_FUNC_HASH]; /* index + 1 of a node; 0: free */
 	u8 open[FRT_FUNC_OPEN]; /* frames of a function that are open */
-	struct frt_ev_func ev;	/* nodes grow here, sent in place */
+	struct frt_nl_walk nl;
+	struct frt_ev_func ev; /* nodes grow here, sent in place */
 };
 
 FRT_MAP struct {
@@ -64,6 +65,10 @@ FRT_MAP struct {
 #ifndef FRT_DEFINE
 extern u32 funcs_ready; /* set last, when everything is attached */
 #endif
+
+/* netlink.bpf.c: what the message at the front of socket buffer skb asks, as
+ * FRT_RTNL_* in events.h say it; state: whose memory to use. */
+u64 rtnl_key(u32 state, u64 skb);
 
 static __always_inline struct frt_func_state *func__state(const struct task_state *s)
 {

@@ -7,6 +7,7 @@
  */
 #include "account.h"
 #include "decode.h"
+#include "function.h"
 
 #define NETLINK_ROUTE 0
 #define NLM_F_CREATE 0x400
@@ -19,6 +20,7 @@
 #define IFLA_NET_NS_PID 19
 #define IFLA_NET_NS_FD 28
 
+#define LINK_HEADER 16 /* of a link message, behind it its attributes begin */
 #define NL_MESSAGES 16 /* looked at in one send */
 #define NL_ATTRIBUTES 32
 
@@ -171,8 +173,68 @@ int decode_netlink(u32 slot, u32 use)
 	if (s->call.nl_proto != NETLINK_ROUTE ||
 	    (w->best.type != RTM_NEWLINK && w->best.type != RTM_SETLINK))
 		return 0;
-	/* Behind the header of a link message (16 bytes) its attributes begin. */
 	w->end = w->best_body + w->best.len - sizeof(w->best);
-	w->at = w->best_body + 16;
+	w->at = w->best_body + LINK_HEADER;
 	return decode_link(s, w);
+}
+
+/* The kind of the link that attribute IFLA_LINKINFO at w->in wants, as a key. */
+static __always_inline u64 kind_key(struct frt_nl_walk *w)
+{
+	u64 kind = 0;
+	u32 n;
+
+	for (int i = 0; i < 3; i++) {
+		if (bpf_probe_read_kernel(&w->inner, sizeof(w->inner), (void *)w->in) ||
+		    w->inner.len <= sizeof(w->inner))
+			return 0;
+		if (w->inner.type == IFLA_INFO_KIND) {
+			n = w->inner.len - sizeof(w->inner);
+			if (n > FRT_RTNL_KIND_BYTES)
+				n = FRT_RTNL_KIND_BYTES;
+			bpf_probe_read_kernel(&kind, n, (void *)(w->in + sizeof(w->inner)));
+			return kind | FRT_RTNL_KIND;
+		}
+		w->in += nl_align(w->inner.len);
+	}
+	return 0;
+}
+
+u64 rtnl_key(u32 state, u64 skb)
+{
+	struct frt_func_state *f = bpf_map_lookup_elem(&funcs, &state);
+	struct frt_nl_walk *w;
+	u64 kind;
+
+	if (!f)
+		return 0;
+	w = &f->nl;
+	w->at = (u64)BPF_CORE_READ((struct sk_buff *)skb, data);
+	if (bpf_probe_read_kernel(&w->h, sizeof(w->h), (void *)w->at))
+		return 0;
+	w->moved = 0;
+	w->end = w->at + w->h.len;
+	w->at += sizeof(w->h) + LINK_HEADER;
+	if (w->h.type != RTM_NEWLINK && w->h.type != RTM_SETLINK)
+		w->end = 0; /* its attributes say nothing here */
+	for (int i = 0; i < NL_ATTRIBUTES; i++) {
+		if (w->at + sizeof(w->attr) > w->end ||
+		    bpf_probe_read_kernel(&w->attr, sizeof(w->attr), (void *)w->at) ||
+		    w->attr.len < sizeof(w->attr))
+			break;
+		switch (w->attr.type & 0x3fff) {
+		case IFLA_LINKINFO:
+			w->in = w->at + sizeof(w->attr);
+			kind = w->h.flags & NLM_F_CREATE ? kind_key(w) : 0;
+			if (kind)
+				return kind;
+			break;
+		case IFLA_NET_NS_FD:
+		case IFLA_NET_NS_PID:
+			w->moved = 1;
+			break;
+		}
+		w->at += nl_align(w->attr.len);
+	}
+	return w->h.type | (u64)w->h.flags << 16 | (w->moved ? FRT_RTNL_MOVED : 0);
 }

@@ -192,6 +192,15 @@ struct frt_ev_dead {
 	__s32 code; /* as wait status */
 };
 
+/*
+ * Key of rtnetlink_rcv_msg in a send of several messages. With FRT_RTNL_KIND a link
+ * of this kind is made: the first bytes of its name, the first one lowest. Otherwise
+ * bits 0-15 nlmsg_type, 16-31 nlmsg_flags, FRT_RTNL_MOVED: "@netns" (see above).
+ */
+#define FRT_RTNL_KIND (1ULL << 63)
+#define FRT_RTNL_KIND_BYTES 7
+#define FRT_RTNL_MOVED (1ULL << 32)
+
 /* One probed function below its parent, within one call, summed. */
 struct frt_func_node {
 	__u32 func;    /* index of the attach table */
@@ -199,7 +208,8 @@ struct frt_func_node {
 	__u16 variant; /* 0, or which of the kinds of call (did nothing, did something) */
 	__u32 n;
 	__u32 pad;
-	__u64 key;	    /* what tells equal functions apart: the pernet init's address; 0 */
+	__u64 key;	    /* what tells equal functions apart: the pernet init's address, or
+			     * FRT_RTNL_*; 0 */
 	__u64 total_ns;	    /* cpu + blocked + runqueue inside */
 	__u64 child_ns;	    /* of total: in directly probed children */
 	__u64 off_ns;	    /* of total: blocked + runqueue */

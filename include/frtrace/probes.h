@@ -14,6 +14,7 @@ enum frt_probe_split {
 	FRT_PROBE_WHOLE = 0,
 	FRT_PROBE_FLAG, /* first argument: do its bits of mask say there was something to do? */
 	FRT_PROBE_INIT, /* first argument: a pernet_operations, named by its init function */
+	FRT_PROBE_RTNL, /* first argument: a socket buffer; in a send of several, by message */
 };
 
 struct frt_probe_def {
@@ -79,7 +80,7 @@ static const struct frt_probe_def frt_probes[] = {
 	{ "devinet_sysctl_forward", "sysctl", { NULL }, NULL, FRT_PROBE_WHOLE, 0, NULL, 0 },
 	{ "addrconf_sysctl_forward", "sysctl", { NULL }, NULL, FRT_PROBE_WHOLE, 0, NULL, 0 },
 	/* links */
-	{ "rtnetlink_rcv_msg", "veth", { NULL }, NULL, FRT_PROBE_WHOLE, 0, NULL, 0 },
+	{ "rtnetlink_rcv_msg", "veth", { NULL }, NULL, FRT_PROBE_RTNL, 0, NULL, 0 },
 	{ "rtnl_newlink", "veth", { NULL }, NULL, FRT_PROBE_WHOLE, 0, NULL, 0 },
 	{ "rtnl_create_link", "veth", { NULL }, NULL, FRT_PROBE_WHOLE, 0, NULL, 0 },
 	{ "veth_newlink", "veth", { NULL }, "veth", FRT_PROBE_WHOLE, 0, NULL, 0 },

@@ -132,7 +132,7 @@ image_tree() {
 		[ ! -e "$ROOT/$path" ] || cp -r "$ROOT/$path" "$stage/frtrace/"
 	done
 	rm -rf "$stage/frtrace/tests/unit"
-	for path in build/frtrace build/stimuli; do
+	for path in build/frtrace build/stimuli build/loops; do
 		[ ! -e "$ROOT/$path" ] || cp -r "$ROOT/$path" "$stage/frtrace/build/"
 	done
 	find "$stage/frtrace" \( -name '*.d' -o -name '*.o' \) -delete

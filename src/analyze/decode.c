@@ -127,7 +127,7 @@ static const char *const rtnl_groups[] = {
 static const char *const rtnl_verbs[] = { "new", "del", "get", "set" };
 #define RTNL_NSID 88
 
-static const char *decode_rtnl(const struct frt_call *c, char *buf)
+const char *decode__rtnl(const struct frt_call *c, char buf[DECODE_MAX])
 {
 	const char *text = c->text ? c->text : "", *at = strchr(text, '@');
 	unsigned group = (c->nl_type - RTM_NEWLINK_) / 4, verb = c->nl_type & 3;
@@ -159,7 +159,7 @@ static const char *decode_netlink(const char *name, const struct frt_call *c, ch
 	(void)name;
 	switch (c->nl_proto) {
 	case NETLINK_ROUTE_:
-		return decode_rtnl(c, buf);
+		return decode__rtnl(c, buf);
 	case NETLINK_NETFILTER_:
 		return "nfnetlink";
 	case NETLINK_GENERIC_:

@@ -19,6 +19,9 @@
 /* The action of a call. Returns buf or a string that lives as long as s. */
 const char *decode__call(const struct syscalls *s, const struct frt_call *c, char buf[DECODE_MAX]);
 
+/* The action of a message on a NETLINK_ROUTE socket, by nl_type, nl_flags and text. */
+const char *decode__rtnl(const struct frt_call *c, char buf[DECODE_MAX]);
+
 /* The action of a call of which only the number is known. */
 const char *decode__number(const struct syscalls *s, int32_t nr, char buf[DECODE_MAX]);
 

@@ -2,6 +2,7 @@
 /* Which functions are probed, and where they are: the kernel's own lists. */
 #include "trace/functions.h"
 
+#include "analyze/decode.h"
 #include "analyze/symbols.h"
 #include "trace/internal.h"
 #include "env/kallsyms.h"
@@ -11,7 +12,10 @@
 #include <bpf/btf.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <frtrace/events.h>
+#include <frtrace/trail.h>
 #include <jansson.h>
+#include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -428,11 +432,28 @@ int functions__look_up(struct functions *f, const char *const *probes, size_t ca
 	return 0;
 }
 
+/* What a message of several asks, as the call's own name would say it. */
+static const char *rtnl_name(uint64_t key, char buf[DECODE_MAX])
+{
+	struct frt_call c = { .nl_type = (uint16_t)key, .nl_flags = (uint16_t)(key >> 16) };
+	char kind[FRT_RTNL_KIND_BYTES + 1] = "";
+
+	c.text = key & FRT_RTNL_MOVED ? "@netns" : "";
+	if (key & FRT_RTNL_KIND) {
+		for (int i = 0; i < FRT_RTNL_KIND_BYTES; i++)
+			kind[i] = (char)(key >> 8 * i);
+		c.text = kind;
+		c.nl_type = RTM_NEWLINK;
+		c.nl_flags = NLM_F_CREATE;
+	}
+	return decode__rtnl(&c, buf);
+}
+
 void functions__label(const struct functions *f, struct stacks *s, uint32_t func, uint16_t variant,
 		      uint64_t key, char *buf, size_t size)
 {
 	const struct function *fn = func < f->n ? &f->v[func] : NULL;
-	char folded[96];
+	char folded[96], message[DECODE_MAX];
 
 	if (!fn) {
 		snprintf(buf, size, "[unknown]");
@@ -441,6 +462,8 @@ void functions__label(const struct functions *f, struct stacks *s, uint32_t func
 	symbols__fold(folded, sizeof(folded), fn->wanted[0] ? fn->wanted : fn->name);
 	if (fn->def && fn->def->split == FRT_PROBE_INIT)
 		snprintf(buf, size, "%s[%s]", folded, key ? stacks__frame(s, key) : "no init");
+	else if (fn->def && fn->def->split == FRT_PROBE_RTNL && key)
+		snprintf(buf, size, "%s[%s]", folded, rtnl_name(key, message));
 	else if (fn->def && fn->def->split == FRT_PROBE_FLAG && !variant)
 		snprintf(buf, size, "%s (%s)", folded, fn->def->idle);
 	else

@@ -388,9 +388,12 @@ static int configure(const struct functions *f, struct frtrace_bpf *skel)
 
 		c.entry_only = f->v[i].entry_only;
 		if (d) {
-			c.split = d->split == FRT_PROBE_FLAG   ? FRT_SPLIT_ARG
-				  : d->split == FRT_PROBE_INIT ? FRT_SPLIT_DEREF
-							       : FRT_SPLIT_NONE;
+			static const uint8_t split[] = { [FRT_PROBE_WHOLE] = FRT_SPLIT_NONE,
+							 [FRT_PROBE_FLAG] = FRT_SPLIT_ARG,
+							 [FRT_PROBE_INIT] = FRT_SPLIT_DEREF,
+							 [FRT_PROBE_RTNL] = FRT_SPLIT_RTNL };
+
+			c.split = split[d->split];
 			c.mask = d->split == FRT_PROBE_INIT ? init : d->mask;
 		}
 		rc = bpf_map_update_elem(bpf_map__fd(skel->maps.func_conf), &i, &c, 0);
