@@ -147,7 +147,7 @@ static void note_sampling(struct foreign *f, struct arena *a)
 	if (hz > 0 && !f->create && f->found.n)
 		add_note(f, arena__printf(a,
 					  "sampled at %lld Hz throughout: every wall contains what "
-					  "that costs (about 1 %%); --freq 0 leaves it out",
+					  "that costs; --freq 0 leaves it out",
 					  (long long)hz));
 }
 

@@ -43,7 +43,7 @@ static const struct argp_option options[] = {
 	  "every process of this name (as in /proc/PID/comm), also those to come", 1 },
 	{ "cgroup", OPT_CGROUP, "PATH", 0,
 	  "everything in this control group (version 2), also what comes into it", 1 },
-	{ "for", OPT_FOR, "S", 0, "stop after so many seconds (at Ctrl-C, or the last one's end)",
+	{ "for", OPT_FOR, "S", 0, "stop after so many seconds (at Ctrl-C, or at the end of -p PID)",
 	  1 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
