@@ -97,12 +97,12 @@ int main(int argc, char **argv)
 	struct timespec a, b;
 	int sock;
 
+	clock_gettime(CLOCK_MONOTONIC, &a);
 	if (unshare(CLONE_NEWNET)) {
 		perror("unshare");
 		return 1;
 	}
 	sock = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
-	clock_gettime(CLOCK_MONOTONIC, &a);
 	for (int i = 0; i < (argc > 1 ? atoi(argv[1]) : 1); i++) {
 		len = 0;
 		add_link("veth", "x", i);
