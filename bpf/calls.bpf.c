@@ -41,10 +41,8 @@ static __always_inline bool is_decoded(s32 nr)
 	return false;
 }
 
-SEC("raw_tp/sys_enter")
-int frt_sys_enter(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int sys_enter(s32 nr, u64 regs)
 {
-	s32 nr = (s32)ctx->args[1];
 	struct frt_cpu *c = this_cpu();
 	struct task_state *s = followed_here(c);
 	u64 now;
@@ -78,14 +76,18 @@ int frt_sys_enter(struct bpf_raw_tracepoint_args *ctx)
 	call__begin(s, nr, now);
 	s->mode = FRT_MODE_CALL;
 	if (is_decoded(nr))
-		decode_entry(s->slot, ctx->args[0]);
+		decode_entry(s->slot, regs);
 	return 0;
 }
 
-SEC("raw_tp/sys_exit")
-int frt_sys_exit(struct bpf_raw_tracepoint_args *ctx)
+SEC("raw_tp/sys_enter")
+int frt_sys_enter(struct bpf_raw_tracepoint_args *ctx)
 {
-	s64 ret = (s64)ctx->args[1];
+	return sys_enter((s32)ctx->args[1], ctx->args[0]);
+}
+
+static __always_inline int sys_exit(s64 ret, u64 regs)
+{
 	struct frt_cpu *c = this_cpu();
 	struct task_state *s = followed_here(c);
 	u64 now, nr = 0;
@@ -108,8 +110,7 @@ int frt_sys_exit(struct bpf_raw_tracepoint_args *ctx)
 		s->flags |= FRT_F_SEND;
 	} else {
 		if (s->flags & FRT_F_FRESH) {
-			bpf_probe_read_kernel(&nr, sizeof(nr),
-					      FRT_NR_ADDR((const void *)ctx->args[0]));
+			bpf_probe_read_kernel(&nr, sizeof(nr), FRT_NR_ADDR((const void *)regs));
 			s->call.nr = (s32)nr;
 		}
 		if (s->call.detail != FRT_DET_NONE || s->flags & FRT_F_REREAD)
@@ -120,10 +121,40 @@ int frt_sys_exit(struct bpf_raw_tracepoint_args *ctx)
 			s->at_pend = s->sum;
 			s->pend_ts = now;
 			s->call.ret = ret;
+			if (s->func)
+				func__unwind(c, s);
 			return 0;
 		}
 	}
 	call__end(c, s, &s->sum, ret, now);
 	s->mode = FRT_MODE_USER;
 	return 0;
+}
+
+SEC("raw_tp/sys_exit")
+int frt_sys_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	return sys_exit((s64)ctx->args[1], ctx->args[0]);
+}
+
+/*
+ * The same by way of perf, which costs more and is not preempted: a kernel that
+ * preempts a raw tracepoint's program (7.0, when it may preempt at all) skips the
+ * program for whoever runs on that CPU meanwhile.
+ */
+struct frt_perf_syscall {
+	u64 common;
+	s64 nr, ret; /* ret: of the exit */
+};
+
+SEC("?tp/raw_syscalls/sys_enter")
+int frt_sys_enter_perf(struct frt_perf_syscall *ctx)
+{
+	return sys_enter((s32)ctx->nr, (u64)bpf_task_pt_regs(bpf_get_current_task_btf()));
+}
+
+SEC("?tp/raw_syscalls/sys_exit")
+int frt_sys_exit_perf(struct frt_perf_syscall *ctx)
+{
+	return sys_exit(ctx->ret, (u64)bpf_task_pt_regs(bpf_get_current_task_btf()));
 }

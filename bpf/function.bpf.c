@@ -166,6 +166,7 @@ static __always_inline int func__leave(void *ctx, u32 func)
 	struct frt_func_state *f;
 	struct frt_func_node *n;
 	u64 now, total, off;
+	u8 *open;
 
 	if (!s || s->mode == FRT_MODE_USER)
 		return 0;
@@ -181,9 +182,12 @@ static __always_inline int func__leave(void *ctx, u32 func)
 	if (!r)
 		return 0; /* entered before its entry was attached, or in a call that is over */
 	if (r->func != func) {
+		open = open_of(f, func);
+		c->loss[FRT_LOSS_UNPAIRED]++;
+		if (open && !*open)
+			return 0; /* its entry was missed */
 		/* The innermost one has missed its exit (every kretprobe was taken). */
 		pop(f, r);
-		c->loss[FRT_LOSS_UNPAIRED]++;
 		r = frame_at(f, f->depth - 1ul);
 		if (!r || r->func != func)
 			return 0;

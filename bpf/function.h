@@ -95,6 +95,19 @@ static __always_inline struct frt_func_state *func__new(struct task_state *s)
 	return f;
 }
 
+/* Back to user mode, to restart the call: no function goes on. What has not ended has
+ * missed its exit; left open it would take the depth of all attempts that follow. */
+static __always_inline void func__unwind(struct frt_cpu *c, struct task_state *s)
+{
+	struct frt_func_state *f = func__state(s);
+
+	if (!f || !f->depth)
+		return;
+	c->loss[FRT_LOSS_UNPAIRED] += f->depth;
+	__builtin_memset(f->open, 0, sizeof(f->open));
+	f->depth = f->over = 0;
+}
+
 static __always_inline void func__free(struct task_state *s)
 {
 	u32 i = s->func;

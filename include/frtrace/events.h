@@ -290,6 +290,7 @@ enum frt_loss_kind {
 	FRT_LOSS_UNPAIRED, /* an exit without its entry, or the reverse, while attached and alive */
 	FRT_LOSS_UNDECODED, /* arguments that could not be read */
 	FRT_LOSS_UNTAGGED,  /* a child of a followed task that got no tag */
+	FRT_LOSS_MISSED, /* a program that the kernel did not run, whatever the task; told by the kernel */
 	FRT_LOSS_KINDS
 };
 

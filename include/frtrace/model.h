@@ -141,7 +141,7 @@ struct frt_levelrow {
 	struct frt_dist gap;
 	struct frt_worst worst[3];
 	size_t nworst;
-	uint64_t loss[6]; /* by enum frt_loss_kind */
+	uint64_t loss[7]; /* by enum frt_loss_kind */
 	uint64_t events, samples;
 	uint64_t spins;	     /* contended spinlocks of followed tasks */
 	uint64_t unfinished; /* work that they queued and that had not run at the level\'s end */
@@ -226,7 +226,7 @@ struct frt_profile {
 	const char **
 		notes; /* lines to print under the head: one rung lower, what is not measured in this mode, truncated record */
 	size_t nnotes;
-	uint64_t loss[6];
+	uint64_t loss[7];
 	uint64_t events, samples, unknown_lines;
 	struct frt_levelrow *levels;
 	size_t nlevels;

@@ -409,6 +409,7 @@ static int read_header(struct rate *r, const struct frt_trail *t)
 		r->lost.unpaired += l->unpaired;
 		r->lost.undecoded += l->undecoded;
 		r->lost.untagged += l->untagged;
+		r->lost.missed += l->missed;
 		r->lost.sent += l->sent;
 	}
 	return r->kernel ? 0 : -ENOMEM;

@@ -2,6 +2,8 @@
 /* Levels and the rows of the steps table: walls, untraced split, rates. */
 #include "analyze/analysis.h"
 
+#include "util/util.h"
+
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -211,10 +213,10 @@ static void add_losses(struct analysis *an)
 {
 	for (size_t i = 0; i < an->t->loss.n; i++) {
 		const struct frt_loss *l = &an->t->loss.v[i];
-		const uint64_t v[6] = { l->events,   l->maps_full, l->samples,
-					l->unpaired, l->undecoded, l->untagged };
+		const uint64_t v[] = { l->events,    l->maps_full, l->samples, l->unpaired,
+				       l->undecoded, l->untagged,  l->missed };
 
-		for (int k = 0; k < 6; k++)
+		for (size_t k = 0; k < ARRAY_SIZE(v); k++)
 			an->p->loss[k] += v[k];
 		an->p->events += l->sent;
 		an->p->samples += l->samples_taken;
@@ -223,7 +225,7 @@ static void add_losses(struct analysis *an)
 
 			if (out->id != l->level)
 				continue;
-			for (int k = 0; k < 6; k++)
+			for (size_t k = 0; k < ARRAY_SIZE(v); k++)
 				out->loss[k] += v[k];
 			out->events += l->sent;
 			out->samples += l->samples_taken;

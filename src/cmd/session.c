@@ -299,6 +299,7 @@ int session__put_level(struct session *s, const struct frt_level *l)
 		s->lost.unpaired += loss.unpaired;
 		s->lost.undecoded += loss.undecoded;
 		s->lost.untagged += loss.untagged;
+		s->lost.missed += loss.missed;
 		s->lost.sent += loss.sent;
 		s->lost.samples_taken += loss.samples_taken;
 	}
@@ -339,7 +340,7 @@ bool session__lost(const struct session *s)
 	const struct frt_loss *l = &s->lost;
 
 	return l->events || l->maps_full || l->unpaired || l->undecoded || l->untagged ||
-	       l->samples * 1000 > l->samples_taken;
+	       l->missed || l->samples * 1000 > l->samples_taken;
 }
 
 void session__close(struct session *s)

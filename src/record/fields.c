@@ -118,7 +118,7 @@ static const struct record_field func_fields[] = {
 static const struct record_field loss_fields[] = {
 #define F(m) NUM(frt_loss, m)
 	F(level), F(events), F(maps_full), F(samples), F(unpaired), F(undecoded), F(untagged), F(sent),
-	F(samples_taken), F(spins), F(unfinished),
+	F(samples_taken), F(spins), F(unfinished), F(missed),
 #undef F
 };
 

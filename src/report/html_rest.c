@@ -224,10 +224,11 @@ static void write_pair(FILE *out, const char *name, const char *value)
 
 static void write_losses(FILE *out, const struct frt_profile *p)
 {
-	static const char *const names[] = { "#Existing",      "#Events",      "#Samples",
-					     "#Events lost",   "#Maps full",   "#Samples lost",
-					     "#Unpaired",      "#Undecoded",   "#Not tagged",
-					     "#Noisy routers", "#Stolen time", NULL };
+	static const char *const names[] = {
+		"#Existing",	  "#Events",	  "#Samples",	"#Events lost", "#Maps full",
+		"#Samples lost",  "#Unpaired",	  "#Undecoded", "#Not tagged",	"#Skipped",
+		"#Noisy routers", "#Stolen time", NULL
+	};
 
 	html__table(out, "numbers", "Losses and noise", names, false);
 	for (size_t i = 0; i < p->nlevels; i++) {

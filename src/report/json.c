@@ -235,6 +235,7 @@ static json_t *loss(struct out *j, const uint64_t *v)
 		[FRT_LOSS_EVENTS] = "events",	    [FRT_LOSS_MAPS] = "maps_full",
 		[FRT_LOSS_SAMPLES] = "samples",	    [FRT_LOSS_UNPAIRED] = "unpaired",
 		[FRT_LOSS_UNDECODED] = "undecoded", [FRT_LOSS_UNTAGGED] = "untagged",
+		[FRT_LOSS_MISSED] = "missed",
 	};
 	json_t *o = json_object();
 

@@ -222,9 +222,10 @@ static void print_losses(FILE *f, const struct rate *r)
 		const char *what;
 		uint64_t n;
 	} lost[] = {
-		{ "events", l->events },     { "full maps", l->maps_full },
-		{ "unpaired", l->unpaired }, { "undecoded", l->undecoded },
-		{ "untagged", l->untagged }, { "samples", l->samples },
+		{ "events", l->events },	   { "full maps", l->maps_full },
+		{ "unpaired", l->unpaired },	   { "undecoded", l->undecoded },
+		{ "untagged", l->untagged },	   { "samples", l->samples },
+		{ "skipped programs", l->missed },
 	};
 	bool any = false;
 

@@ -150,13 +150,14 @@ json_t *report__rate_json(const struct rate *r)
 	json_object_set_new(o, "streams", streams);
 	if (r->traced)
 		json_object_set_new(o, "loss",
-				    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "events",
+				    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "events",
 					      (json_int_t)r->lost.events, "maps_full",
 					      (json_int_t)r->lost.maps_full, "samples",
 					      (json_int_t)r->lost.samples, "unpaired",
 					      (json_int_t)r->lost.unpaired, "undecoded",
 					      (json_int_t)r->lost.undecoded, "untagged",
-					      (json_int_t)r->lost.untagged));
+					      (json_int_t)r->lost.untagged, "missed",
+					      (json_int_t)r->lost.missed));
 	return o;
 }
 

@@ -13,6 +13,7 @@ static const char *const loss_names[FRT_LOSS_KINDS] = {
 	[FRT_LOSS_UNPAIRED] = "unpaired calls",
 	[FRT_LOSS_UNDECODED] = "undecoded arguments",
 	[FRT_LOSS_UNTAGGED] = "untagged tasks",
+	[FRT_LOSS_MISSED] = "runs of programs that the kernel skipped",
 };
 
 /* "12 events (ring full), 3 samples", or NULL. */

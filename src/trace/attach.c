@@ -16,10 +16,11 @@
 #include <unistd.h>
 
 #define RAW_TP "raw_tp/"
+#define PERF_TP "tp/"
 
 static int attach_one(struct trace *t, struct bpf_program *prog, char *err, size_t errlen)
 {
-	const char *name = bpf_program__section_name(prog) + strlen(RAW_TP);
+	const char *name = strrchr(bpf_program__section_name(prog), '/') + 1;
 	char reason[160], remedy[160];
 	struct bpf_link *link;
 	int rc;
@@ -50,7 +51,9 @@ int attach__all(struct trace *t, char *err, size_t errlen)
 	bpf_object__for_each_program(prog, t->skel->obj) {
 		sec = bpf_program__section_name(prog);
 		/* Sampling has events to be attached to, control programs have nothing. */
-		if (prog == first || strncmp(sec, RAW_TP, strlen(RAW_TP)) ||
+		if (prog == first ||
+		    (strncmp(sec, RAW_TP, strlen(RAW_TP)) &&
+		     strncmp(sec, PERF_TP, strlen(PERF_TP))) ||
 		    !bpf_program__autoload(prog))
 			continue;
 		rc = attach_one(t, prog, err, errlen);

@@ -99,6 +99,7 @@ struct trace {
 
 	uint64_t last[FRT_LOSS_KINDS + 3]; /* counters as of the last trace__loss, */
 	uint64_t last_at;		   /* at that time */
+	uint64_t missed_before; /* by programs that are gone: one for each attachment of fentry */
 };
 
 struct pending_proc {
@@ -114,6 +115,15 @@ bool programs__fits(const struct btf *btf, const char *tracepoint);
 int programs__choose(struct trace *t);
 /* Does the kernel's sched_switch tracepoint pass prev_state? -ESRCH: no BTF. */
 int programs__prev_state(void);
+
+/* May this kernel preempt a task in the middle of a program? Then it skips that program
+ * for the tasks that run on the same CPU meanwhile; with one stream there is hardly one. */
+bool programs__preempted(void);
+/* Runs of the programs that the kernel skipped, since they were loaded; detaching: the
+ * links of functions are about to be closed, and their counts with them. */
+uint64_t losses__missed(struct trace *t, bool detaching);
+/* What each CPU was running when the links went says nothing any more. 0 or a negative errno. */
+int losses__forget_current(struct trace *t);
 
 /* Attaches every program with a place of its own. On failure nothing is
  * attached, and err has a line. */

@@ -67,9 +67,17 @@ int functions__plan(struct functions *f, const struct trace_opts *o, struct frtr
 						 sizeof(f->why[r]));
 		else
 			snprintf(f->why[r], sizeof(f->why[r]), "not asked for");
-		if (f->have[r] && first == TRACE_NONE)
-			first = (enum trace_backend)r;
 	}
+	if (f->have[TRACE_FENTRY] && (f->have[TRACE_MULTI] || f->have[TRACE_KPROBE]) &&
+	    o->streams != 1 && programs__preempted()) {
+		f->have[TRACE_FENTRY] = false;
+		snprintf(
+			f->why[TRACE_FENTRY], sizeof(f->why[TRACE_FENTRY]),
+			"this kernel preempts its programs, and would skip many with several streams");
+	}
+	for (int r = TRACE_FENTRY; r <= TRACE_KPROBE && first == TRACE_NONE; r++)
+		if (f->have[r])
+			first = (enum trace_backend)r;
 	if (o->backend >= TRACE_FENTRY && first == TRACE_NONE)
 		return fail(err, errlen, -EINVAL, "--probes %s: %s; use --probes auto, or none",
 			    functions__rung_name(o->backend), f->why[o->backend]);

@@ -106,6 +106,12 @@ static uint64_t address_of(const char *name)
 	return twice ? 0 : found;
 }
 
+bool programs__preempted(void)
+{
+	return explain__config("CONFIG_PREEMPT_LAZY") == 'y' ||
+	       explain__config("CONFIG_PREEMPT") == 'y';
+}
+
 int programs__choose(struct trace *t)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -123,6 +129,12 @@ int programs__choose(struct trace *t)
 		bpf_program__set_autoload(prog, load);
 	}
 	bpf_program__set_autoload(t->skel->progs.frt_exit_drop, t->opts.waits);
+	if (t->opts.streams != 1 && programs__preempted()) {
+		bpf_program__set_autoload(t->skel->progs.frt_sys_enter, false);
+		bpf_program__set_autoload(t->skel->progs.frt_sys_exit, false);
+		bpf_program__set_autoload(t->skel->progs.frt_sys_enter_perf, true);
+		bpf_program__set_autoload(t->skel->progs.frt_sys_exit_perf, true);
+	}
 	if (t->opts.waits)
 		t->skel->rodata->knob_cleanup_net = address_of("cleanup_net");
 	t->contention = t->opts.waits && programs__fits(btf, "contention_begin") &&

@@ -391,30 +391,10 @@ bool trace__deferring(const struct trace *t)
 int trace__pause(struct trace *t)
 {
 	attach__none(t);
+	losses__missed(t, true);
 	functions__detach(&t->fn, t->skel);
 	t->paused = true;
 	return 0;
-}
-
-/* What each CPU was running when the links went says nothing any more. */
-static int forget_current(struct trace *t)
-{
-	int ncpu = libbpf_num_possible_cpus(), fd = bpf_map__fd(t->skel->maps.cpus), err;
-	struct frt_cpu *v;
-	uint32_t zero = 0;
-
-	if (ncpu < 0)
-		return ncpu;
-	v = calloc(ncpu, sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	err = bpf_map_lookup_elem(fd, &zero, v);
-	for (int i = 0; i < ncpu && !err; i++)
-		v[i].slot = v[i].tid = v[i].task = 0;
-	if (!err)
-		err = bpf_map_update_elem(fd, &zero, v, 0);
-	free(v);
-	return err;
 }
 
 int trace__resume(struct trace *t)
@@ -423,7 +403,7 @@ int trace__resume(struct trace *t)
 
 	if (!t->paused)
 		return 0;
-	err = forget_current(t);
+	err = losses__forget_current(t);
 	if (err)
 		return err;
 	err = functions__attach(&t->fn, t->skel);
@@ -441,48 +421,6 @@ int trace__resume(struct trace *t)
 	}
 	t->paused = false;
 	return run_control(t->skel->progs.frt_here, 0, 0, NULL);
-}
-
-int trace__loss(struct trace *t, struct frt_loss *out)
-{
-	int ncpu = libbpf_num_possible_cpus(), err;
-	uint64_t now[FRT_LOSS_KINDS + 3] = { 0 }, d[FRT_LOSS_KINDS + 3];
-	uint32_t zero = 0;
-	struct frt_cpu *v;
-
-	memset(out, 0, sizeof(*out));
-	if (ncpu < 0)
-		return ncpu;
-	v = calloc(ncpu, sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	err = bpf_map_lookup_elem(bpf_map__fd(t->skel->maps.cpus), &zero, v);
-	if (!err) {
-		for (int i = 0; i < ncpu; i++) {
-			for (int k = 0; k < FRT_LOSS_KINDS; k++)
-				now[k] += v[i].loss[k];
-			now[FRT_LOSS_KINDS] += v[i].sent;
-			now[FRT_LOSS_KINDS + 1] += v[i].samples;
-			now[FRT_LOSS_KINDS + 2] += v[i].spins;
-		}
-		for (int k = 0; k < FRT_LOSS_KINDS + 3; k++)
-			d[k] = now[k] - t->last[k];
-		memcpy(t->last, now, sizeof(now));
-		out->events = d[FRT_LOSS_EVENTS] + t->garbled;
-		t->garbled = 0;
-		out->maps_full = d[FRT_LOSS_MAPS];
-		out->samples = d[FRT_LOSS_SAMPLES];
-		out->unpaired = d[FRT_LOSS_UNPAIRED];
-		out->undecoded = d[FRT_LOSS_UNDECODED];
-		out->untagged = d[FRT_LOSS_UNTAGGED];
-		out->sent = d[FRT_LOSS_KINDS];
-		out->samples_taken = d[FRT_LOSS_KINDS + 1];
-		out->spins = d[FRT_LOSS_KINDS + 2];
-		out->unfinished = t->deferred ? outside__unfinished(t, t->last_at) : 0;
-		t->last_at = now_ns();
-	}
-	free(v);
-	return err;
 }
 
 /* A namespace that dies under the walk tears it; a few attempts are plenty. */

@@ -50,13 +50,14 @@ static inline void no_losses(const char *where)
 	struct frt_loss l;
 
 	assert_int_equal(trace__loss(tracer, &l), 0);
-	if (l.events || l.maps_full || l.samples || l.unpaired || l.undecoded || l.untagged)
+	if (l.events || l.maps_full || l.samples || l.unpaired || l.undecoded || l.untagged ||
+	    l.missed)
 		print_error("%s: lost: events %lu maps %lu samples %lu unpaired %lu undecoded %lu "
-			    "untagged %lu\n",
+			    "untagged %lu missed %lu\n",
 			    where, l.events, l.maps_full, l.samples, l.unpaired, l.undecoded,
-			    l.untagged);
+			    l.untagged, l.missed);
 	assert_true(!l.events && !l.maps_full && !l.samples && !l.unpaired && !l.undecoded &&
-		    !l.untagged);
+		    !l.untagged && !l.missed);
 }
 
 /* Runs body in a child, as a step with this instance, and drains. */
