@@ -147,14 +147,25 @@ struct frt_perf_syscall {
 	s64 nr, ret; /* ret: of the exit */
 };
 
+/* As a number: in map memory a pointer becomes one. */
+static __always_inline u64 user_regs(void)
+{
+	struct frt_cpu *c = this_cpu();
+
+	if (!c)
+		return 0;
+	*(volatile u64 *)&c->scratch = (u64)bpf_task_pt_regs(bpf_get_current_task_btf());
+	return *(volatile u64 *)&c->scratch;
+}
+
 SEC("?tp/raw_syscalls/sys_enter")
 int frt_sys_enter_perf(struct frt_perf_syscall *ctx)
 {
-	return sys_enter((s32)ctx->nr, (u64)bpf_task_pt_regs(bpf_get_current_task_btf()));
+	return sys_enter((s32)ctx->nr, user_regs());
 }
 
 SEC("?tp/raw_syscalls/sys_exit")
 int frt_sys_exit_perf(struct frt_perf_syscall *ctx)
 {
-	return sys_exit(ctx->ret, (u64)bpf_task_pt_regs(bpf_get_current_task_btf()));
+	return sys_exit(ctx->ret, user_regs());
 }

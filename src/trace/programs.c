@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Programs that do without when their tracepoint is not there, or does not hand over what
  * they read: its parameters, from 0, and what they are. */
@@ -112,6 +113,13 @@ bool programs__preempted(void)
 	       explain__config("CONFIG_PREEMPT") == 'y';
 }
 
+/* Perf knows a tracepoint by a number that is read in tracefs, if that is there. */
+static bool perf_has_syscalls(void)
+{
+	return !access("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id", R_OK) ||
+	       !access("/sys/kernel/debug/tracing/events/raw_syscalls/sys_enter/id", R_OK);
+}
+
 int programs__choose(struct trace *t)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -129,7 +137,7 @@ int programs__choose(struct trace *t)
 		bpf_program__set_autoload(prog, load);
 	}
 	bpf_program__set_autoload(t->skel->progs.frt_exit_drop, t->opts.waits);
-	if (t->opts.streams != 1 && programs__preempted()) {
+	if (t->opts.streams != 1 && programs__preempted() && perf_has_syscalls()) {
 		bpf_program__set_autoload(t->skel->progs.frt_sys_enter, false);
 		bpf_program__set_autoload(t->skel->progs.frt_sys_exit, false);
 		bpf_program__set_autoload(t->skel->progs.frt_sys_enter_perf, true);
