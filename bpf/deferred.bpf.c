@@ -7,14 +7,8 @@
 #include "account.h"
 #include "deferred.h"
 
-/* CPU time of the task that runs here, up to now. The scheduler's sum lags until
- * the next tick: what it was when the task was picked, and since then. */
-static __always_inline u64 cpu_until(const struct frt_cpu *c, struct task_struct *t, u64 now)
-{
-	if (c->task == (u64)t && now > c->ts)
-		return BPF_CORE_READ(t, se.prev_sum_exec_runtime) + (now - c->ts);
-	return BPF_CORE_READ(t, se.sum_exec_runtime);
-}
+/* Runs of cleanup_net whose functions were told. */
+static u32 work_runs;
 
 static __always_inline void drop(u32 instance)
 {
@@ -87,6 +81,55 @@ static __always_inline void take_drops(void)
 	b->untold = 0;
 }
 
+/* The functions of cleanup_net, whoever queued it, are told by the worker's tid: it has
+ * no state of a task. There is one such run at a time. */
+static __always_inline void work__begin(struct frt_cpu *c, u32 tid)
+{
+	struct frt_func_state *f;
+	u32 at = work_func;
+
+	if (!funcs_ready)
+		return;
+	f = at ? bpf_map_lookup_elem(&funcs, &at) : func__take(&at);
+	if (!f) {
+		c->loss[FRT_LOSS_MAPS]++;
+		return;
+	}
+	func__clear(f);
+	work_func = at;
+	work_tid = tid;
+}
+
+/* Sends its functions. The number of the run, 0 when none were seen. */
+static __noinline u32 work__end(struct frt_cpu *c, u64 now)
+{
+	struct frt_func_state *f;
+	u32 at = work_func;
+	u64 size, n;
+
+	work_tid = 0;
+	f = bpf_map_lookup_elem(&funcs, &at);
+	if (!f || !(f->nnodes | f->lost))
+		return 0;
+	n = f->nnodes;
+	if (n > FRT_FUNC_NODES)
+		n = FRT_FUNC_NODES;
+	size = __builtin_offsetof(struct frt_ev_func, nodes) + n * sizeof(struct frt_func_node);
+	__builtin_memset(&f->ev.h, 0, sizeof(f->ev.h));
+	f->ev.h.type = FRT_EV_FUNC;
+	f->ev.h.size = size;
+	f->ev.h.cpu = bpf_get_smp_processor_id();
+	f->ev.h.ts = now;
+	f->ev.seq = ++work_runs;
+	f->ev.nr = FRT_NR_WORK;
+	f->ev.lost = f->lost;
+	f->ev.nnodes = n;
+	send(c, &f->ev, size, sizeof(f->ev), now);
+	c->loss[FRT_LOSS_UNPAIRED] += f->depth;
+	c->loss[FRT_LOSS_MAPS] += f->lost;
+	return work_runs;
+}
+
 SEC("raw_tp/workqueue_execute_start")
 int frt_work_start(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -126,6 +169,8 @@ int frt_work_start(struct bpf_raw_tracepoint_args *ctx)
 	if (knob_cleanup_net && r.func == knob_cleanup_net)
 		take_drops();
 	tid = (u32)bpf_get_current_pid_tgid();
+	if (knob_cleanup_net && r.func == knob_cleanup_net)
+		work__begin(c, tid);
 	if (bpf_map_update_elem(&runs, &tid, &r, BPF_ANY))
 		c->loss[FRT_LOSS_MAPS]++;
 	return 0;
@@ -144,7 +189,7 @@ static __always_inline void fill_run(struct frt_ev_defer *e, const struct frt_ru
 	e->t_queue = r->t_queue;
 	e->t_start = r->t_start;
 	e->cpu_ns = cpu_until(c, current_task(), now) - r->cpu;
-	e->ndrops = e->pad = 0;
+	e->ndrops = e->run = 0;
 }
 
 #define BRIEF __builtin_offsetof(struct frt_ev_defer, drops)
@@ -157,10 +202,13 @@ int frt_work_end(struct bpf_raw_tracepoint_args *ctx)
 	struct frt_cpu *c = this_cpu();
 	struct frt_ev_defer *e;
 	struct frt_batch *b;
+	u32 run = 0;
 	u64 now;
 
 	if (!r || !c)
 		return 0;
+	if (work_tid == tid)
+		run = work__end(c, bpf_ktime_get_ns());
 	if (r->work != ctx->args[0] || r->t_start < epoch_ts) {
 		bpf_map_delete_elem(&runs, &tid);
 		return 0;
@@ -173,6 +221,7 @@ int frt_work_end(struct bpf_raw_tracepoint_args *ctx)
 			goto full;
 		fill_run(e, r, c, sizeof(*e), now);
 		e->ndrops = b->n;
+		e->run = run;
 		__builtin_memcpy(e->drops, b->instance, sizeof(e->drops));
 		bpf_ringbuf_submit(e, wake_flags(now));
 	} else {

@@ -77,6 +77,38 @@ __noinline int find_node(u32 state, u32 func, u32 parent_variant, u64 key)
 	return 0;
 }
 
+/* Does what the current task (s: followed) calls belong to a call of a followed task, or to
+ * the freeing of namespaces? */
+static __always_inline bool is_told(const struct task_state *s)
+{
+	if (s)
+		return s->mode != FRT_MODE_USER;
+	return work_tid && work_tid == (u32)bpf_get_current_pid_tgid();
+}
+
+static __always_inline struct frt_func_state *state_here(const struct task_state *s, u32 *at)
+{
+	u32 i = s ? s->func : work_func;
+
+	*at = i;
+	return i ? bpf_map_lookup_elem(&funcs, &i) : NULL;
+}
+
+static __always_inline u64 cpu_now(const struct frt_cpu *c, const struct task_state *s, u64 now)
+{
+	return s ? s->sum.cpu + (now - s->since) : cpu_until(c, current_task(), now);
+}
+
+/* What names a pernet_operations: the first of init, pre_exit, exit, exit_batch. */
+static __always_inline u64 first_of_ops(u64 init)
+{
+	u64 v[4] = {};
+
+	if (bpf_probe_read_kernel(v, sizeof(v), (void *)init))
+		return 0;
+	return v[0] ? v[0] : v[1] ? v[1] : v[2] ? v[2] : v[3];
+}
+
 static __always_inline int func__enter(void *ctx, u32 func, u64 arg0, u64 arg1)
 {
 	struct frt_cpu *c = this_cpu();
@@ -84,18 +116,20 @@ static __always_inline int func__enter(void *ctx, u32 func, u64 arg0, u64 arg1)
 	struct frt_func_conf *conf;
 	struct frt_func_state *f;
 	struct frt_func_frame *r;
-	u32 depth, above = 0, node = 0, parent = 0, variant = 0;
+	u32 depth, above = 0, node = 0, parent = 0, variant = 0, at;
 	struct frt_func_node *n;
 	u64 now, key = 0;
 	u8 *open;
 
-	if (!s || !funcs_ready || s->mode == FRT_MODE_USER)
+	if (!c || !funcs_ready || !is_told(s))
 		return 0;
 	if (in_interrupt(ctx, current_task(), &c->scratch))
 		return 0;
-	f = func__state(s);
-	if (!f)
-		f = func__new(s);
+	f = state_here(s, &at);
+	if (!f && s) {
+		f = func__take(&at);
+		s->func = f ? at : 0;
+	}
 	conf = bpf_map_lookup_elem(&func_conf, &func);
 	if (!f || !conf) {
 		c->loss[FRT_LOSS_MAPS]++;
@@ -106,9 +140,11 @@ static __always_inline int func__enter(void *ctx, u32 func, u64 arg0, u64 arg1)
 		variant = ((conf->arg ? arg1 : arg0) & conf->mask) != 0;
 	else if (conf->split == FRT_SPLIT_DEREF)
 		bpf_probe_read_kernel(&key, sizeof(key), (void *)(arg0 + conf->mask));
-	else if (conf->split == FRT_SPLIT_RTNL && s->call.detail == FRT_DET_NETLINK &&
+	else if (conf->split == FRT_SPLIT_RTNL && s && s->call.detail == FRT_DET_NETLINK &&
 		 s->call.nl_msgs > 1)
 		key = rtnl_key(s->func, arg0);
+	else if (conf->split == FRT_SPLIT_OPS)
+		key = first_of_ops(arg0 + conf->mask);
 	depth = f->depth;
 	if (depth >= FRT_FUNC_DEPTH) {
 		f->lost++;
@@ -126,7 +162,7 @@ static __always_inline int func__enter(void *ctx, u32 func, u64 arg0, u64 arg1)
 	}
 	open = open_of(f, func);
 	if (!open || !*open)
-		node = find_node(s->func, func, parent << 16 | variant, key);
+		node = find_node(at, func, parent << 16 | variant, key);
 	if (!node && !(open && *open))
 		f->lost++;
 	n = node_at(f, node - 1ul);
@@ -141,7 +177,7 @@ static __always_inline int func__enter(void *ctx, u32 func, u64 arg0, u64 arg1)
 	r->node = node;
 	r->above = above;
 	r->ts = now;
-	r->cpu = s->sum.cpu + (now - s->since);
+	r->cpu = cpu_now(c, s, now);
 	r->child = r->child_off = 0;
 	f->depth = depth + 1;
 	if (open)
@@ -167,10 +203,11 @@ static __always_inline int func__leave(void *ctx, u32 func)
 	struct frt_func_node *n;
 	u64 now, total, off;
 	u8 *open;
+	u32 at;
 
-	if (!s || s->mode == FRT_MODE_USER)
+	if (!c || !is_told(s))
 		return 0;
-	f = func__state(s);
+	f = state_here(s, &at);
 	if (!f || in_interrupt(ctx, current_task(), &c->scratch))
 		return 0;
 	if (f->over) {
@@ -194,7 +231,7 @@ static __always_inline int func__leave(void *ctx, u32 func)
 	}
 	pop(f, r);
 	total = now - r->ts;
-	off = total - (s->sum.cpu + (now - s->since) - r->cpu);
+	off = total - (cpu_now(c, s, now) - r->cpu);
 	n = node_at(f, r->node - 1ul);
 	if (!n)
 		return 0;

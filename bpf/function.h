@@ -64,11 +64,22 @@ FRT_MAP struct {
 
 #ifndef FRT_DEFINE
 extern u32 funcs_ready; /* set last, when everything is attached */
+extern u32 work_tid;	/* the worker that executes cleanup_net; 0 */
+extern u32 work_func;	/* its function state, taken for good; 0: none yet */
 #endif
 
 /* netlink.bpf.c: what the message at the front of socket buffer skb asks, as
  * FRT_RTNL_* in events.h say it; state: whose memory to use. */
 u64 rtnl_key(u32 state, u64 skb);
+
+/* CPU time of the task that runs here, up to now. The scheduler's sum lags until
+ * the next tick: what it was when the task was picked, and since then. */
+static __always_inline u64 cpu_until(const struct frt_cpu *c, struct task_struct *t, u64 now)
+{
+	if (c->task == (u64)t && now > c->ts)
+		return BPF_CORE_READ(t, se.prev_sum_exec_runtime) + (now - c->ts);
+	return BPF_CORE_READ(t, se.sum_exec_runtime);
+}
 
 static __always_inline struct frt_func_state *func__state(const struct task_state *s)
 {
@@ -77,8 +88,15 @@ static __always_inline struct frt_func_state *func__state(const struct task_stat
 	return i ? bpf_map_lookup_elem(&funcs, &i) : NULL;
 }
 
-/* Gives the task a state; NULL when there is none left. */
-static __always_inline struct frt_func_state *func__new(struct task_state *s)
+static __always_inline void func__clear(struct frt_func_state *f)
+{
+	f->depth = f->nnodes = f->lost = f->over = 0;
+	__builtin_memset(f->hash, 0, sizeof(f->hash));
+	__builtin_memset(f->open, 0, sizeof(f->open));
+}
+
+/* Takes a state, its number into *at; NULL when there is none left. */
+static __always_inline struct frt_func_state *func__take(u32 *at)
 {
 	struct frt_func_state *f;
 	u32 i = 0;
@@ -88,10 +106,8 @@ static __always_inline struct frt_func_state *func__new(struct task_state *s)
 	f = bpf_map_lookup_elem(&funcs, &i);
 	if (!f)
 		return NULL;
-	s->func = i;
-	f->depth = f->nnodes = f->lost = f->over = 0;
-	__builtin_memset(f->hash, 0, sizeof(f->hash));
-	__builtin_memset(f->open, 0, sizeof(f->open));
+	*at = i;
+	func__clear(f);
 	return f;
 }
 

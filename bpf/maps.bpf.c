@@ -19,6 +19,8 @@ __u32 epoch = 0;
 __u64 epoch_ts = 0;
 __u64 last_wake = 0;
 __u32 funcs_ready = 0;
+__u32 work_tid = 0;
+__u32 work_func = 0;
 __u64 outside_since = 0;
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -55,6 +55,7 @@ enum frt_mode {
 #define FRT_NR_NONE (-1) /* FRT_MODE_USER */
 #define FRT_NR_START (-2)
 #define FRT_NR_EXIT (-3)
+#define FRT_NR_WORK (-4)	 /* FRT_EV_FUNC: no call, a run of cleanup_net */
 #define FRT_NR_COMPAT 0x40000000 /* or-ed to the number of a 32-bit call */
 
 /* Who: a serial given at fork or attach, + 1 image at each exec, and what the
@@ -216,7 +217,7 @@ struct frt_func_node {
 	__u64 child_off_ns; /* of child_ns: blocked + runqueue */
 };
 
-/* ts: the end of the call. */
+/* ts: the end of the call. Of a run of cleanup_net: tag 0, nr FRT_NR_WORK, seq its run. */
 struct frt_ev_func {
 	struct frt_event h;
 	__u32 seq; /* of the call */
@@ -278,7 +279,8 @@ struct frt_ev_defer {
 	__u64 func;
 	__u64 t_queue, t_start;
 	__u64 cpu_ns; /* on the CPU from t_start to ts */
-	__u32 ndrops, pad;
+	__u32 ndrops;
+	__u32 run; /* number of this run, joins FUNC to it; 0: its functions are not told */
 	__u32 drops[FRT_DROPS_MAX]; /* only those told are sent */
 };
 

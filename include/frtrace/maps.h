@@ -66,6 +66,7 @@ enum frt_func_split {
 	FRT_SPLIT_ARG,	 /* variant: does the argument have bits of mask? */
 	FRT_SPLIT_DEREF, /* key: the pointer that the first argument has at offset mask */
 	FRT_SPLIT_RTNL, /* key: what the message in the first argument asks, in a send of several */
+	FRT_SPLIT_OPS,	/* the same, or the first of the next three that is not NULL */
 };
 
 struct frt_func_conf {

@@ -191,6 +191,10 @@ struct frt_deferred {
 	const char *step, *function;
 	uint64_t n;
 	double ns, wait_ns, delay_ns; /* per router */
+	/* of cleanup_net: times per router, shared out as ns is; n: calls in all runs that
+	 * the step had a share in */
+	struct frt_fn *functions;
+	size_t nfunctions;
 };
 
 struct frt_outsiderow {

@@ -15,6 +15,7 @@ enum frt_probe_split {
 	FRT_PROBE_FLAG, /* first argument: do its bits of mask say there was something to do? */
 	FRT_PROBE_INIT, /* first argument: a pernet_operations, named by its init function */
 	FRT_PROBE_RTNL, /* first argument: a socket buffer; in a send of several, by message */
+	FRT_PROBE_OPS,	/* the same; without init by the first of its other functions */
 };
 
 struct frt_probe_def {
@@ -104,7 +105,8 @@ static const struct frt_probe_def frt_probes[] = {
 	/* going away */
 	{ "__put_net", "delete", { NULL }, NULL, FRT_PROBE_WHOLE, 0, NULL, 0 },
 	{ "cleanup_net", "later", { NULL }, NULL, FRT_PROBE_WHOLE, 0, NULL, 0 },
-	{ "ops_undo_list", "later", { "ops_exit_list" }, NULL, FRT_PROBE_WHOLE, 0, NULL, 0 },
+	{ "ops_undo_list", "later", { NULL }, NULL, FRT_PROBE_WHOLE, 0, NULL, 0 },
+	{ "ops_exit_list", "later", { NULL }, NULL, FRT_PROBE_OPS, 0, NULL, 0 },
 	{ "default_device_exit_batch", "later", { NULL }, NULL, FRT_PROBE_WHOLE, 0, NULL, 0 },
 	{ "unregister_netdevice_many_notify",
 	  "later",

@@ -212,9 +212,10 @@ struct frt_outside {
 
 /* Work that a followed task queued; of a shared item one for each instance that is
  * seen to have caused it, with how often (n), and instance 0 for what is not
- * followed. share_ppm 0: all of it, or of cleanup_net by n. */
+ * followed. share_ppm 0: all of it, or of cleanup_net by n. run: the seq of its
+ * functions (nr FRT_NR_WORK); 0 none. */
 struct frt_defer {
-	uint32_t level, instance, task;
+	uint32_t level, instance, task, run;
 	uint64_t n;
 	uint64_t t_queue, t_start, t_end;
 	uint64_t wait_ns; /* of t_end - t_start: not on the CPU */

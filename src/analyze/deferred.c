@@ -5,6 +5,7 @@
  * its time is shared among those who dropped one, by count, also among those who are
  * not followed.
  */
+#include "analyze/account.h"
 #include "analyze/analysis.h"
 
 #include <errno.h>
@@ -28,7 +29,16 @@ struct unmount {
 	uint32_t instance;
 };
 
+/* The functions of a row of the profile. */
+struct late {
+	struct action_sum sum;
+	uint32_t run; /* that was added last */
+};
+
 struct deferred {
+	const struct frt_func **func; /* of runs of cleanup_net, by run and node */
+	size_t nfuncs;
+	struct late *late; /* by row */
 	struct analysis *an;
 	struct cause *cause; /* by instance */
 	size_t ncauses;
@@ -49,6 +59,16 @@ static int by_time(const void *a, const void *b)
 	const struct unmount *x = a, *y = b;
 
 	return (x->t > y->t) - (x->t < y->t);
+}
+
+static int by_run(const void *a, const void *b)
+{
+	const struct frt_func *x = *(const struct frt_func *const *)a;
+	const struct frt_func *y = *(const struct frt_func *const *)b;
+
+	if (x->seq != y->seq)
+		return x->seq > y->seq ? 1 : -1;
+	return (x->node > y->node) - (x->node < y->node);
 }
 
 static const char *step_of(const struct deferred *d, uint32_t instance)
@@ -76,7 +96,8 @@ static int find_causes(struct deferred *d)
 
 	d->cause = calloc(t->step.n + 1, sizeof(*d->cause));
 	d->unmount = calloc(t->call.n + 1, sizeof(*d->unmount));
-	if (!d->cause || !d->unmount)
+	d->func = calloc(t->func.n + 1, sizeof(const struct frt_func *));
+	if (!d->cause || !d->unmount || !d->func)
 		return -ENOMEM;
 	for (size_t i = 0; i < d->an->nlevels; i++) {
 		take_causes(d, d->an->level[i].router, d->an->level[i].nrouters);
@@ -92,7 +113,49 @@ static int find_causes(struct deferred *d)
 			d->unmount[d->nunmounts++] = (struct unmount){ c->t1, c->instance };
 	}
 	qsort(d->unmount, d->nunmounts, sizeof(*d->unmount), by_time);
+	for (size_t i = 0; i < t->func.n; i++)
+		if (!t->func.v[i].task && t->func.v[i].nr == FRT_NR_WORK)
+			d->func[d->nfuncs++] = &t->func.v[i];
+	qsort(d->func, d->nfuncs, sizeof(*d->func), by_run);
 	return 0;
+}
+
+/* The functions of a run, a share of their time; a run's calls count once for a row. */
+static int add_functions(struct deferred *d, size_t row, uint32_t run, double share)
+{
+	struct late *l = &d->late[row];
+	const struct frt_func **made;
+	struct frt_func *v;
+	size_t lo = 0, hi = d->nfuncs, n = 0;
+	int err = -ENOMEM;
+
+	while (lo < hi) { /* first of the run */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (d->func[mid]->seq < run)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	while (lo + n < d->nfuncs && d->func[lo + n]->seq == run)
+		n++;
+	v = calloc(n + 1, sizeof(*v));
+	made = calloc(n + 1, sizeof(const struct frt_func *));
+	for (size_t i = 0; v && made && i < n; i++) {
+		v[i] = *d->func[lo + i];
+		v[i].n = l->run == run ? 0 : v[i].n;
+		v[i].total_ns = (uint64_t)((double)v[i].total_ns * share);
+		v[i].child_ns = (uint64_t)((double)v[i].child_ns * share);
+		v[i].off_ns = (uint64_t)((double)v[i].off_ns * share);
+		v[i].child_off_ns = (uint64_t)((double)v[i].child_off_ns * share);
+		made[i] = &v[i];
+	}
+	if (v && made)
+		err = functions__add(d->an->arena, d->an->strings, &l->sum, made, n);
+	l->run = run;
+	free(made);
+	free(v);
+	return err;
 }
 
 /* What a run of function cost the step of `instance`, `share` of it; n: droppers. */
@@ -123,7 +186,7 @@ static int add(struct deferred *d, const struct frt_defer *f, uint32_t instance,
 	r->wait_ns += (double)f->wait_ns * share;
 	if (f->t_start > f->t_queue)
 		r->delay_ns += (double)(f->t_start - f->t_queue) * (double)n;
-	return 0;
+	return f->run && share > 0 ? add_functions(d, k, f->run, share) : 0;
 }
 
 static bool is_told(const struct frt_defer *f, size_t n, uint32_t instance)
@@ -173,6 +236,17 @@ static int by_step_and_time(const void *a, const void *b)
 	return strcmp(x->function, y->function);
 }
 
+static void per_router(struct frt_fn *v, size_t n, double routers)
+{
+	for (size_t i = 0; i < n; i++) {
+		v[i].total_ns /= routers;
+		v[i].self_ns /= routers;
+		v[i].cpu_ns /= routers;
+		v[i].blocked_ns /= routers;
+		per_router(v[i].children, v[i].nchildren, routers);
+	}
+}
+
 static int fill(struct deferred *d)
 {
 	const struct frt_trail *t = d->an->t;
@@ -183,7 +257,8 @@ static int fill(struct deferred *d)
 	/* at most a row for each line and each unmount */
 	p->deferred = arena__alloc(d->an->arena,
 				   (t->defer.n + d->nunmounts + 1) * sizeof(*p->deferred));
-	if (!p->deferred)
+	d->late = calloc(t->defer.n + d->nunmounts + 1, sizeof(*d->late));
+	if (!p->deferred || !d->late)
 		return -ENOMEM;
 	for (size_t i = 0, n; i < t->defer.n && !err; i += n) {
 		const struct frt_defer *f = &t->defer.v[i];
@@ -198,10 +273,15 @@ static int fill(struct deferred *d)
 			n++;
 		err = share_out(d, f, n, &at);
 	}
-	for (size_t k = 0; k < p->ndeferred && d->routers > 0; k++) {
-		p->deferred[k].ns /= d->routers;
-		p->deferred[k].wait_ns /= d->routers;
-		p->deferred[k].delay_ns /= d->routers;
+	for (size_t k = 0; k < p->ndeferred && d->routers > 0 && !err; k++) {
+		struct frt_deferred *r = &p->deferred[k];
+
+		r->ns /= d->routers;
+		r->wait_ns /= d->routers;
+		r->delay_ns /= d->routers;
+		err = functions__finish(d->an->arena, d->late[k].sum.functions, &r->functions,
+					&r->nfunctions);
+		per_router(r->functions, r->nfunctions, d->routers);
 	}
 	if (p->ndeferred)
 		qsort(p->deferred, p->ndeferred, sizeof(*p->deferred), by_step_and_time);
@@ -232,5 +312,7 @@ int deferred__fill(struct analysis *an)
 	fill_backlog(an);
 	free(d.cause);
 	free(d.unmount);
+	free(d.func);
+	free(d.late);
 	return err;
 }

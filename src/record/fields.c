@@ -132,7 +132,7 @@ static const struct record_field outside_fields[] = {
 static const struct record_field defer_fields[] = {
 #define F(m) NUM(frt_defer, m)
 	F(level), F(instance), F(task), F(n), TIME(frt_defer, t_queue), TIME(frt_defer, t_start),
-	TIME(frt_defer, t_end), F(wait_ns), F(share_ppm), TEXT(frt_defer, function),
+	TIME(frt_defer, t_end), F(wait_ns), F(share_ppm), F(run), TEXT(frt_defer, function),
 #undef F
 };
 

@@ -411,6 +411,7 @@ static json_t *deferred_list(struct out *j, const struct frt_profile *p)
 		set(j, o, "ns", ns(d->ns));
 		set(j, o, "wait_ns", ns(d->wait_ns));
 		set(j, o, "delay_ns", ns(d->delay_ns));
+		set(j, o, "functions", function_list(j, d->functions, d->nfunctions, 0));
 		append(j, a, o);
 	}
 	return a;

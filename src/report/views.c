@@ -263,6 +263,68 @@ static size_t put_functions(struct text *t, struct text_table *tb, const struct 
 	return 1;
 }
 
+/* A deferred function and what is below it; small ones share a row. */
+static void put_late(struct text *t, struct text_table *tb, size_t parent, const struct frt_fn *f,
+		     double small, unsigned depth)
+{
+	struct frt_fn sum = { 0 };
+	size_t line = text_table__line(tb, parent), n = 0;
+
+	text_table__cell(tb, text__name(t, f->function));
+	text_table__cell(tb, text__count(t, f->n));
+	text_table__cell(tb, text__ms(t, f->total_ns));
+	text_table__cell(tb, text__ms(t, f->self_ns));
+	text_table__cell(tb, text__ms(t, f->blocked_ns));
+	for (size_t i = 0; i < f->nchildren && depth < FN_DEPTH; i++) {
+		if (f->children[i].total_ns < small) {
+			fold_fn(&sum, &f->children[i]);
+			n++;
+		} else {
+			put_late(t, tb, line, &f->children[i], small, depth + 1);
+		}
+	}
+	if (n) {
+		sum.function = text__printf(t, "… %zu more", n);
+		put_late(t, tb, line, &sum, 0, depth + 1);
+	}
+}
+
+/* What other tasks ran later because of a step. */
+static void late_functions(struct text *t)
+{
+	struct text_column cols[] = { { "FUNCTION", TEXT_LEFT, 30, 0, true },
+				      { "n", TEXT_RIGHT, 0, 1, false },
+				      { "ms", TEXT_RIGHT, 0, 0, false },
+				      { "SELF", TEXT_RIGHT, 0, 0, false },
+				      { "BLOCKED", TEXT_RIGHT, 0, 0, false } };
+	struct text_table *tb = text_table__new(t, cols, ARRAY_SIZE(cols));
+	bool any = false;
+
+	for (size_t i = 0; i < t->p->ndeferred; i++) {
+		const struct frt_deferred *d = &t->p->deferred[i];
+		size_t line;
+
+		if (!d->nfunctions)
+			continue;
+		any = true;
+		line = text_table__line(tb, 0);
+		text_table__colored(tb, TEXT_BOLD,
+				    text__printf(t, "%s, later: %s", text__name(t, d->step),
+						 text__name(t, d->function)));
+		for (size_t k = 0; k < d->nfunctions; k++)
+			put_late(t, tb, line, &d->functions[k], d->functions[k].total_ns * FN_FOLD,
+				 0);
+	}
+	if (any)
+		text__heading(
+			t, "DEFERRED FUNCTIONS",
+			"in the kernel's workers, in no wall; the step's share, ms per router; "
+			"n calls in all runs it shared in");
+	text_table__print(tb);
+	if (any)
+		text__blank(t);
+}
+
 static const struct frt_frame *find_frame(const struct frt_action *a, const char *frame)
 {
 	for (size_t i = 0; a && i < a->nframes; i++)
@@ -386,5 +448,6 @@ void text__functions(struct text *t)
 	}
 	text_table__print(tb);
 	text__blank(t);
+	late_functions(t);
 	frames_view(t);
 }

@@ -460,7 +460,7 @@ void functions__label(const struct functions *f, struct stacks *s, uint32_t func
 		return;
 	}
 	symbols__fold(folded, sizeof(folded), fn->wanted[0] ? fn->wanted : fn->name);
-	if (fn->def && fn->def->split == FRT_PROBE_INIT)
+	if (fn->def && (fn->def->split == FRT_PROBE_INIT || fn->def->split == FRT_PROBE_OPS))
 		snprintf(buf, size, "%s[%s]", folded, key ? stacks__frame(s, key) : "no init");
 	else if (fn->def && fn->def->split == FRT_PROBE_RTNL && key)
 		snprintf(buf, size, "%s[%s]", folded, rtnl_name(key, message));

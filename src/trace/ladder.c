@@ -399,10 +399,12 @@ static int configure(const struct functions *f, struct frtrace_bpf *skel)
 			static const uint8_t split[] = { [FRT_PROBE_WHOLE] = FRT_SPLIT_NONE,
 							 [FRT_PROBE_FLAG] = FRT_SPLIT_ARG,
 							 [FRT_PROBE_INIT] = FRT_SPLIT_DEREF,
+							 [FRT_PROBE_OPS] = FRT_SPLIT_OPS,
 							 [FRT_PROBE_RTNL] = FRT_SPLIT_RTNL };
 
 			c.split = split[d->split];
-			c.mask = d->split == FRT_PROBE_INIT ? init : d->mask;
+			c.mask = c.split == FRT_SPLIT_DEREF || c.split == FRT_SPLIT_OPS ? init
+											: d->mask;
 		}
 		rc = bpf_map_update_elem(bpf_map__fd(skel->maps.func_conf), &i, &c, 0);
 	}
@@ -512,7 +514,7 @@ void functions__detach(struct functions *f, struct frtrace_bpf *skel)
 	if (!f->n || !any(f))
 		return;
 	if (skel && skel->bss)
-		skel->bss->funcs_ready = 0;
+		skel->bss->funcs_ready = skel->bss->work_tid = 0;
 	bpf_link__destroy(f->multi[1]);
 	bpf_link__destroy(f->multi[0]);
 	f->multi[0] = f->multi[1] = NULL;

@@ -277,6 +277,7 @@ static int put_defer(struct stacks *s, const struct frt_sink *sink, const struct
 		.instance = e->h.tag.instance,
 		.task = e->h.tag.task,
 		.n = 1,
+		.run = e->run,
 		.t_queue = e->t_queue,
 		.t_start = e->t_start,
 		.t_end = e->h.ts,

@@ -185,10 +185,11 @@ static void fill_outside(struct frt_profile *p)
 {
 	p->deferred = TAKE(2, struct frt_deferred);
 	p->ndeferred = 2;
-	p->deferred[0] = (struct frt_deferred){
-		"delete", "cleanup_net", 60, 1.84e6, 0.61e6, 9.4e6
+	p->deferred[0] = (struct frt_deferred){ "delete", "cleanup_net", 60,   1.84e6,
+						0.61e6,	  9.4e6,	 NULL, 0 };
+	p->deferred[1] = (struct frt_deferred){
+		"exec", "delayed_mntput", 118, 0.09e6, 0, 4.1e6, NULL, 0
 	};
-	p->deferred[1] = (struct frt_deferred){ "exec", "delayed_mntput", 118, 0.09e6, 0, 4.1e6 };
 	p->outside = TAKE(3, struct frt_outsiderow);
 	p->noutside = 3;
 	p->outside[0] = (struct frt_outsiderow){

@@ -138,6 +138,73 @@ static void shared(void **state)
 	trail__drop(&t);
 }
 
+static struct frt_func *called(struct frt_trail *t, uint32_t run, uint32_t node, uint32_t parent,
+			       const char *function, uint32_t n, uint64_t total, uint64_t child)
+{
+	struct frt_func *f = trail_add(t, func);
+
+	*f = (struct frt_func){ .seq = run,
+				.nr = FRT_NR_WORK,
+				.node = node,
+				.parent = parent,
+				.n = n,
+				.total_ns = total,
+				.child_ns = child,
+				.off_ns = total / 4,
+				.function = function };
+	return f;
+}
+
+/* The functions of two runs of cleanup_net: the first for a deletion of ours and somebody
+ * else's, the second for two of ours. Calls count once a run, times by share. */
+static void functions(void **state)
+{
+	const struct frt_fn *top, *ops;
+	const struct frt_deferred *r;
+	struct frt_profile *p;
+	struct frt_trail t;
+
+	(void)state;
+	build(&t);
+	called(&t, 1, 1, 0, "cleanup_net", 1, 800, 600);
+	called(&t, 1, 2, 1, "ops_exit_list[a]", 2, 600, 0);
+	called(&t, 2, 1, 0, "cleanup_net", 1, 400, 100);
+	called(&t, 2, 2, 1, "ops_exit_list[b]", 2, 100, 0);
+	called(&t, 3, 1, 0, "cleanup_net", 1, 5000, 0);		      /* nobody's run */
+	called(&t, 2, 3, 0, "copy_net_ns", 1, 9000, 0)->nr = 272;     /* a call's */
+	called(&t, 1, 4, 0, "setup_net", 1, 9000, 0)->task = CREATOR; /* a task's */
+	ran(&t, "cleanup_net", 2, 510, 700, 1500)->run = 1;
+	ran(&t, "cleanup_net", 0, 510, 700, 1500)->run = 1;
+	ran(&t, "cleanup_net", 2, 1600, 1700, 2100)->run = 2;
+	ran(&t, "cleanup_net", 4, 1600, 1700, 2100)->run = 2;
+	p = profile_of(&t);
+	assert_int_equal(p->ndeferred, 1);
+	r = row(p, "delete", "cleanup_net");
+	assert_non_null(r);
+	near(r->ns, (800 / 2.0 + 400) / 2);
+	assert_int_equal(r->nfunctions, 1);
+	top = &r->functions[0];
+	assert_string_equal(top->function, "cleanup_net");
+	assert_int_equal(top->n, 2);
+	near(top->total_ns, (800 / 2.0 + 400) / 2);
+	near(top->self_ns, (200 / 2.0 + 300) / 2);
+	near(top->blocked_ns, (200 / 2.0 + 100) / 2);
+	assert_int_equal(top->nchildren, 2);
+	ops = &top->children[0];
+	assert_string_equal(ops->function, "ops_exit_list[a]");
+	assert_int_equal(ops->n, 2);
+	near(ops->total_ns, 600 / 2.0 / 2);
+	assert_string_equal(top->children[1].function, "ops_exit_list[b]");
+	assert_int_equal(top->children[1].n, 2);
+	near(top->children[1].total_ns, 100 / 2.0);
+	for (size_t i = 0; i < p->nlevels; i++)
+		for (size_t k = 0; k < p->levels[i].nsteps; k++)
+			for (size_t a = 0; a < p->levels[i].steps[k].nactions; a++)
+				assert_int_equal(p->levels[i].steps[k].actions[a].nfunctions, 0);
+	profile__free(p);
+	trail__drop(&t);
+}
+
 /* A second run takes what was unmounted since, and a share by count. */
 static void two_runs(void **state)
 {
@@ -270,9 +337,10 @@ static void not_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(items),      cmocka_unit_test(shared), cmocka_unit_test(two_runs),
-		cmocka_unit_test(outside),    cmocka_unit_test(none),	cmocka_unit_test(not_told),
-		cmocka_unit_test(unfinished),
+		cmocka_unit_test(items),      cmocka_unit_test(shared),
+		cmocka_unit_test(two_runs),   cmocka_unit_test(outside),
+		cmocka_unit_test(none),	      cmocka_unit_test(not_told),
+		cmocka_unit_test(unfinished), cmocka_unit_test(functions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

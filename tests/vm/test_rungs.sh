@@ -25,6 +25,8 @@ missing() {
 	esac
 	# Inlined; without a place for a probe.
 	printf '%s\n' preinit_net do_loopback kobject_uevent_env
+	# How a namespace's operations are undone: one after another, or all in one function.
+	if [ "$kernel" = newest ]; then echo ops_exit_list; else echo ops_undo_list; fi
 	case $kernel:$1 in
 	# do_exit does not return; modules have BTF from 5.11 on; a name with a suffix has none.
 	5.10:fentry) printf '%s\n' do_exit veth_newlink ;;
@@ -108,6 +110,23 @@ all(.levels[].steps[] | select(.n > 0 and .unaccounted_ns != null);
 	.unaccounted_ns / .wall_ns.mean < 0.01)
 END
 
+# The freeing of namespaces is the deletions', not a step's: one cleanup_net per run, no longer
+# than the worker was at it, in which each subsystem is undone once.
+cat >/tmp/later.jq <<'END'
+def named: [.. | objects | select(.function? // "" | startswith("ops_exit_list[")) | {f: .function, n}] |
+	group_by(.f) | map({f: .[0].f, n: (map(.n) | add)});
+[.deferred[] | select(.step == "delete" and .function == "cleanup_net")] |
+if length != 1 then "no cleanup_net of deletions" else .[0] |
+	if [.functions[].function] != ["cleanup_net"] then "not one cleanup_net: \([.functions[].function])"
+	elif .functions[0].n < 1 or .functions[0].n > .n then "\(.functions[0].n) runs for \(.n) namespaces"
+	elif .functions[0].total_ns > .ns or .functions[0].total_ns < .ns / 2 then "\(.functions[0].total_ns) ns of \(.ns)"
+	else .functions[0].n as $n | .functions | named |
+		if $undone and length < 30 then "only \(length) subsystems undone"
+		else map(select(.n != $n)) | if . != [] then "not once a run of \($n): \(.)" else empty end end
+	end
+end
+END
+
 has() {
 	build/frtrace doctor --has "$1" >/dev/null 2>&1
 }
@@ -154,6 +173,10 @@ for rung in $rungs; do
 			"$RESULTS/$rung.calls")
 		[ "$got" = "$n" ] || fail "$rung: $step, $action: $function was called ${got:-0} times per call, not $n"
 	done <<<"$expect"
+	undone=true
+	[ "$kernel" != newest ] || undone=false
+	later=$(jq -r --argjson undone "$undone" -f /tmp/later.jq "$json")
+	[ -z "$later" ] || fail "$rung: $later"
 	# One row a subsystem, each once a namespace; those without an init function share one.
 	grep -F 'add|unshare(NEWNET)|ops_init[' "$RESULTS/$rung.calls" >/tmp/ops || true
 	[ "$(wc -l </tmp/ops)" -ge 60 ] || fail "$rung: only $(wc -l </tmp/ops) subsystems under setup_net"
