@@ -18,7 +18,7 @@
 #define FRT_FUNCS_MAX 8192   /* attached functions */
 
 #define FRT_FUNC_HASH 256 /* places for nodes, by what they are */
-#define FRT_FUNC_TRIES 8  /* places looked at */
+#define FRT_FUNC_TRIES 24 /* places looked at: a full tree fills half of them */
 #define FRT_FUNC_OPEN 512 /* functions whose recursion is told */
 
 struct frt_func_frame {

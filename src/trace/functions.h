@@ -46,7 +46,7 @@ struct functions {
 	enum trace_backend best;	 /* rung that most are attached by */
 	bool have[TRACE_KPROBE + 1];	 /* rungs that work here */
 	char why[TRACE_KPROBE + 1][160]; /* why a rung does not */
-	unsigned maxactive;		 /* calls of a function at one time; 0: the kernel's own */
+	unsigned streams;		 /* tasks that may be in one function at one time */
 	bool cookies;			 /* kprobes take one */
 	bool configured;		 /* the programs know the functions */
 	struct bpf_link *multi[2];	 /* exits, entries */

@@ -44,12 +44,15 @@ static size_t cap_of(enum trace_backend rung)
 
 /*
  * A kretprobe follows so many calls of its function at one time and misses the
- * others; by itself as few as one a CPU. One stream has one task inside a function,
- * and the worker that frees its namespaces; more streams say what they need.
+ * others; by itself as few as one a CPU. One stream has one task inside a function;
+ * what workers execute, or anybody waits in, several tasks are in. More streams say
+ * what they need of every function. 0: the kernel's own will do.
  */
-static unsigned maxactive_for(unsigned streams)
+static unsigned maxactive_for(const struct functions *f, const struct function *fn)
 {
-	return streams > 1 ? 2 * (streams + MAXACTIVE_SPARE) : 0;
+	bool shared = fn->def && (!strcmp(fn->def->step, "any") || !strcmp(fn->def->step, "later"));
+
+	return f->streams > 1 || shared ? 2 * (f->streams + MAXACTIVE_SPARE) : 0;
 }
 
 int functions__plan(struct functions *f, const struct trace_opts *o, struct frtrace_bpf *skel,
@@ -59,7 +62,7 @@ int functions__plan(struct functions *f, const struct trace_opts *o, struct frtr
 	int rc;
 
 	memset(f, 0, sizeof(*f));
-	f->maxactive = maxactive_for(o->streams);
+	f->streams = o->streams ? o->streams : 1;
 	f->best = TRACE_NONE;
 	for (int r = TRACE_FENTRY; r <= TRACE_KPROBE; r++) {
 		if (o->backend == TRACE_AUTO || o->backend == (enum trace_backend)r)
@@ -171,10 +174,11 @@ static int link_kprobe(int event, uint32_t id, const struct bpf_program *p)
 static int attach_kprobe(struct function *fn, uint32_t id, const struct functions *f,
 			 const struct frtrace_bpf *skel, bool exit)
 {
+	unsigned maxactive = maxactive_for(f, fn);
 	int fd = -ENOENT, prog;
 
-	if (exit && f->maxactive)
-		fd = kevents__open(id, fn->addr, f->maxactive);
+	if (exit && maxactive)
+		fd = kevents__open(id, fn->addr, maxactive);
 	if (fd < 0) /* misses are counted */
 		fd = ladder__open_kprobe(fn->addr, exit);
 	if (fd < 0)
@@ -519,7 +523,7 @@ void functions__detach(struct functions *f, struct frtrace_bpf *skel)
 	bpf_link__destroy(f->multi[0]);
 	f->multi[0] = f->multi[1] = NULL;
 	crew__run(&c, close_one_by_one, DETACH_THREADS);
-	if (f->maxactive)
+	if (f->have[TRACE_KPROBE])
 		kevents__remove();
 	f->detach_ns = now_ns() - began;
 }
