@@ -81,7 +81,7 @@ static void note_commands(struct foreign *f, struct arena *a, enum role role, co
 static void note_batches(struct foreign *f, struct arena *a)
 {
 	static const char probed[] = "rtnetlink_rcv_msg[";
-	struct tally v[16];
+	struct tally v[16] = { 0 };
 	const char *list = "";
 	size_t n = 0;
 
@@ -99,10 +99,8 @@ static void note_batches(struct foreign *f, struct arena *a)
 			k++;
 		if (k == ARRAY_SIZE(v))
 			continue;
-		if (k == n) {
-			v[n].n = 0;
+		if (k == n)
 			memcpy(v[n++].name, name, sizeof(name));
-		}
 		v[k].n += fn->n;
 	}
 	qsort(v, n, sizeof(*v), by_tally);
