@@ -118,8 +118,9 @@ struct maker {
 	int out_w;     /* write end of slot.out_fd */
 	bool left;     /* not in the first namespace at the moment */
 	struct slot slot;
-	struct netlink *nl; /* in the first namespace */
-	void *priv;	    /* of the mode */
+	struct netlink *nl;	  /* in the first namespace */
+	void *priv;		  /* of the mode */
+	uint64_t steal, steal_at; /* of all CPUs, read last; when. 0: never */
 };
 
 /* One command or phase of a router, as the bodies see it. */

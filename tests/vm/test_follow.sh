@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# kernels: 5.10 6.1 6.12 newest
+# kernels: 5.10 newest
 #
 # Loops of others on each kernel: every step counted, nothing lost; what comes into a control
 # group or takes a name is found with all its threads; of several netlink messages in one send
