@@ -16,6 +16,14 @@ static __always_inline struct frt_func_node *node_at(struct frt_func_state *f, u
 	return &f->ev.nodes[i];
 }
 
+/* The node a place names: index + 1, so always one there is; no branch for what cannot be. */
+static __always_inline struct frt_func_node *node_of(struct frt_func_state *f, u64 i)
+{
+	i--;
+	asm volatile("%0 &= %1" : "+r"(i) : "i"(FRT_FUNC_NODES - 1));
+	return &f->ev.nodes[i];
+}
+
 static __always_inline struct frt_func_frame *frame_at(struct frt_func_state *f, u64 i)
 {
 	if (i >= FRT_FUNC_DEPTH)
@@ -36,45 +44,43 @@ static __always_inline u8 *open_of(struct frt_func_state *f, u64 func)
 /*
  * The node of (parent, func, variant, key) in the tree of state `state`: index
  * + 1; 0 when there is no room. A global function of plain numbers: verified
- * once, not once for every path that leads here.
+ * once, not once for every path that leads here. With fentry each function's program
+ * is verified alone, and the search is the dearest part: one branch a node.
  */
 __noinline int find_node(u32 state, u32 func, u32 parent_variant, u64 key)
 {
 	struct frt_func_state *f = bpf_map_lookup_elem(&funcs, &state);
 	u32 parent = parent_variant >> 16, variant = parent_variant & 0xffff;
 	u64 h = func * 0x9e3779b1u + parent * 0x85ebca6bu + (u32)(key >> 4) * 0xc2b2ae35u + variant;
-	u64 n, i;
+	struct frt_func_node *e;
+	u8 *place = NULL;
+	u64 n, i = 1;
 
 	if (!f)
 		return 0;
-	n = f->nnodes;
 	h ^= h >> 15;
 	for (u32 try = 0; try < FRT_FUNC_TRIES; try++, h += try) {
-		struct frt_func_node *e;
-		u8 *place = &f->hash[h % FRT_FUNC_HASH];
-
+		place = &f->hash[h % FRT_FUNC_HASH];
 		i = *place;
-		if (!i) {
-			e = node_at(f, n);
-			if (!e)
-				return 0;
-			__builtin_memset(e, 0, sizeof(*e));
-			e->func = func;
-			e->parent = parent;
-			e->variant = variant;
-			e->key = key;
-			f->nnodes = n + 1;
-			*place = n + 1;
-			return n + 1;
-		}
-		e = node_at(f, i - 1);
-		if (!e)
-			return 0;
-		if (e->func == func && e->parent == parent && e->variant == variant &&
-		    e->key == key)
+		if (!i)
+			break;
+		e = node_of(f, i);
+		if (!((e->func ^ func) | (e->parent ^ parent) | (e->variant ^ variant) |
+		      (e->key ^ key)))
 			return i;
 	}
-	return 0;
+	n = f->nnodes;
+	e = node_at(f, n);
+	if (i || !e)
+		return 0;
+	__builtin_memset(e, 0, sizeof(*e));
+	e->func = func;
+	e->parent = parent;
+	e->variant = variant;
+	e->key = key;
+	f->nnodes = n + 1;
+	*place = n + 1;
+	return n + 1;
 }
 
 /* Does what the current task (s: followed) calls belong to a call of a followed task, or to
@@ -109,7 +115,9 @@ static __always_inline u64 first_of_ops(u64 init)
 	return v[0] ? v[0] : v[1] ? v[1] : v[2] ? v[2] : v[3];
 }
 
-static __always_inline int func__enter(void *ctx, u32 func, u64 arg0, u64 arg1)
+/* args: may this function's calls be told apart by their arguments? A constant: where
+ * not, there is nothing of it to verify, once a function with fentry. */
+static __always_inline int func__enter(void *ctx, u32 func, bool args, u64 arg0, u64 arg1)
 {
 	struct frt_cpu *c = this_cpu();
 	struct task_state *s = followed(c);
@@ -136,14 +144,14 @@ static __always_inline int func__enter(void *ctx, u32 func, u64 arg0, u64 arg1)
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
-	if (conf->split == FRT_SPLIT_ARG)
+	if (args && conf->split == FRT_SPLIT_ARG)
 		variant = ((conf->arg ? arg1 : arg0) & conf->mask) != 0;
-	else if (conf->split == FRT_SPLIT_DEREF)
+	else if (args && conf->split == FRT_SPLIT_DEREF)
 		bpf_probe_read_kernel(&key, sizeof(key), (void *)(arg0 + conf->mask));
-	else if (conf->split == FRT_SPLIT_RTNL && s && s->call.detail == FRT_DET_NETLINK &&
+	else if (args && conf->split == FRT_SPLIT_RTNL && s && s->call.detail == FRT_DET_NETLINK &&
 		 s->call.nl_msgs > 1)
 		key = rtnl_key(s->func, arg0);
-	else if (conf->split == FRT_SPLIT_OPS)
+	else if (args && conf->split == FRT_SPLIT_OPS)
 		key = first_of_ops(arg0 + conf->mask);
 	depth = f->depth;
 	if (depth >= FRT_FUNC_DEPTH) {
@@ -266,7 +274,7 @@ static __always_inline u32 baked_id(void)
 SEC("?kprobe")
 int frt_kprobe_enter(struct frt_regs *ctx)
 {
-	return func__enter(ctx, (u32)bpf_get_attach_cookie(ctx), FRT_FUNC_ARG0(ctx),
+	return func__enter(ctx, (u32)bpf_get_attach_cookie(ctx), true, FRT_FUNC_ARG0(ctx),
 			   FRT_FUNC_ARG1(ctx));
 }
 
@@ -279,7 +287,7 @@ int frt_kprobe_leave(struct frt_regs *ctx)
 SEC("?kprobe")
 int frt_baked_enter(struct frt_regs *ctx)
 {
-	return func__enter(ctx, baked_id(), FRT_FUNC_ARG0(ctx), FRT_FUNC_ARG1(ctx));
+	return func__enter(ctx, baked_id(), true, FRT_FUNC_ARG0(ctx), FRT_FUNC_ARG1(ctx));
 }
 
 SEC("?kretprobe")
@@ -291,7 +299,7 @@ int frt_baked_leave(struct frt_regs *ctx)
 SEC("?kprobe.multi")
 int frt_multi_enter(struct frt_regs *ctx)
 {
-	return func__enter(ctx, (u32)bpf_get_attach_cookie(ctx), FRT_FUNC_ARG0(ctx),
+	return func__enter(ctx, (u32)bpf_get_attach_cookie(ctx), true, FRT_FUNC_ARG0(ctx),
 			   FRT_FUNC_ARG1(ctx));
 }
 
@@ -306,7 +314,7 @@ int frt_multi_leave(struct frt_regs *ctx)
 SEC("?fentry")
 int frt_fentry0(u64 *ctx)
 {
-	return func__enter(ctx, baked_id(), 0, 0);
+	return func__enter(ctx, baked_id(), false, 0, 0);
 }
 
 SEC("?fentry")
@@ -316,7 +324,7 @@ int frt_fentry1(u64 *ctx)
 
 	/* As a number: of a pointer to a kernel type the verifier would track more. */
 	bpf_probe_read_kernel(&arg, sizeof(arg), ctx);
-	return func__enter(ctx, baked_id(), arg, 0);
+	return func__enter(ctx, baked_id(), true, arg, 0);
 }
 
 SEC("?fexit")

@@ -133,7 +133,7 @@ ip netns del first
 
 for rung in kprobe multi fentry; do
 	dummies
-	held "$rung" rtnl 0.05 'unshare(NEWNET) > * > setup_net > ops_init* > rtnl_lock' -- ip link del group 7 -- ip netns add held
+	held "$rung" rtnl 0.05 'unshare(NEWNET) > * > setup_net > ops_init*_net_init' -- ip link del group 7 -- ip netns add held
 	ip netns del held
 	held "$rung" mounts 0.03 'unshare(NEWNS) > * > copy_mnt_ns' -- mount --rbind "$work/m" "$work/n" -- \
 		unshare --mount --propagation unchanged true
