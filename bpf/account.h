@@ -58,10 +58,14 @@ static __always_inline struct task_state *followed_task(const struct task_struct
 	return followed_tid(BPF_CORE_READ(t, pid));
 }
 
+/* From 7.0 on a program can be preempted between its look at the clock and this:
+ * then the switches have accounted for more already. */
 static __always_inline void account(struct task_state *s, u64 now)
 {
 	u64 d = now - s->since;
 
+	if ((s64)d <= 0)
+		return;
 	s->sum.cpu += d;
 	if (s->mode == FRT_MODE_USER)
 		s->user += d;
