@@ -14,9 +14,13 @@ fail() {
 }
 # shellcheck source=tests/vm/calls.sh
 . "$(dirname "$0")/calls.sh"
+# The dearer of the two that do nothing: this tracer's pair is not the same for every function.
+leaf='copy_mnt_ns (no NEWNS)'
 # By name: what has a suffix in this kernel it does not find.
 traced=$(for f in $functions; do
-	grep -qE " [tT] $f( |\$|\s\[)" /proc/kallsyms && echo "$f"
+	if grep -qE " [tT] $f( |\$|\s\[)" /proc/kallsyms; then
+		echo "$f"
+	fi
 done | paste -sd' ')
 
 for f in $traced; do
