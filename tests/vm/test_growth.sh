@@ -21,10 +21,11 @@ build/frtrace report --json "$frt" >"$json"
 sed -n '/^ *GROWTH/,/^$/p' "$RESULTS/growth.txt"
 
 # Rows of the growth of exec's copying, that are measured.
+# Half of the routers are only for samples.
 rows=$(jq -c '[.growth[] | select(.step == "exec" and .action == "unshare(NEWNS)" and .kind == "kernel" and
 	.source == "measured" and (.where | test("copy_(mnt_ns|tree)$")))]' "$json")
 echo "$rows" | jq -c '.[] | [.where, .n, .delta_ns, .ci99, .share, .ns_per_existing]'
-jq -e 'length > 0 and all(.[]; .n >= 20 and .ci99[0] > 0 and .delta_ns > 0 and .ns_per_existing > 0 and .share > 0)' \
+jq -e 'length > 0 and all(.[]; .n >= 10 and .ci99[0] > 0 and .delta_ns > 0 and .ns_per_existing > 0 and .share > 0)' \
 	<<<"$rows" >/dev/null || fail "no measured row that grows: $rows"
 # Slope and growth say the same.
 jq -e --slurpfile run "$json" '([$run[0].levels[] | select(.again | not) | .existing] | max - min) as $more |
@@ -34,7 +35,7 @@ jq -e --slurpfile run "$json" '([$run[0].levels[] | select(.again | not) | .exis
 jq -e '[.growth[] | select(.step == "exec" and .kind == "kernel" and .action == "unshare(NEWNS)")] |
 	max_by(.delta_ns).where | test("copy_(mnt_ns|tree)$")' "$json" >/dev/null || fail "something else grows more"
 # And in the report that people read.
-grep -qE '^ +[0-9.]+ % .*exec +unshare\(NEWNS\) +kernel copy_(mnt_ns|tree) +measured' "$RESULTS/growth.txt" ||
+grep -qE '^ *[0-9.]+ % .*exec +unshare\(NEWNS\) +kernel copy_(mnt_ns|tree) +measured' "$RESULTS/growth.txt" ||
 	fail "no such row in the text"
 
 # The same without a tracer: many copies in a row, with as many namespaces.
