@@ -87,6 +87,7 @@ struct trace {
 	int sink_err;	  /* the sink failed: everything after is dropped */
 	bool sampling, paused;
 	bool contention;	 /* the kernel tells of contended locks */
+	bool preempted;		 /* the kernel may preempt the programs */
 	bool deferred;		 /* … and of work that is queued and run */
 	char sample_reason[160]; /* why there is no sampling though it was asked for */
 

@@ -60,13 +60,22 @@ static uint64_t misses_of_link(int link)
 	return n;
 }
 
+/* Where programs are not preempted, what comes into the middle of one is an interrupt.
+ * One that contends for a lock while a contention is told is skipped there; what it
+ * would have added is a contended spinlock that is the interrupt's, not the task's. */
+static bool may_miss(const struct trace *t, const struct bpf_program *p)
+{
+	return t->preempted ||
+	       (p != t->skel->progs.frt_contention_begin && p != t->skel->progs.frt_contention_end);
+}
+
 uint64_t losses__missed(struct trace *t, bool detaching)
 {
 	struct bpf_program *p;
 	uint64_t links = 0, n = 0;
 
 	bpf_object__for_each_program(p, t->skel->obj)
-		if (bpf_program__fd(p) >= 0)
+		if (bpf_program__fd(p) >= 0 && may_miss(t, p))
 			n += misses_of(bpf_program__fd(p));
 	for (size_t i = 0; i < t->fn.n; i++) {
 		if (t->fn.v[i].rung != TRACE_FENTRY)

@@ -137,7 +137,8 @@ int programs__choose(struct trace *t)
 		bpf_program__set_autoload(prog, load);
 	}
 	bpf_program__set_autoload(t->skel->progs.frt_exit_drop, t->opts.waits);
-	if (t->opts.streams != 1 && programs__preempted() && perf_has_syscalls()) {
+	t->preempted = programs__preempted();
+	if (t->opts.streams != 1 && t->preempted && perf_has_syscalls()) {
 		bpf_program__set_autoload(t->skel->progs.frt_sys_enter, false);
 		bpf_program__set_autoload(t->skel->progs.frt_sys_exit, false);
 		bpf_program__set_autoload(t->skel->progs.frt_sys_enter_perf, true);
