@@ -3,7 +3,7 @@
 # kernels: 5.10 newest
 # vm: --memory 3072
 #
-# Ground truth of waiting on other kernels: the cases of tests/system/test_waits.sh where a
+# Ground truth of waiting on other kernels: the cases of tests/system/test_waits.sh, most where a
 # helper holds a lock and writes down when. 5.10 does not tell of contended locks: there
 # holders come from stacks and wakings, and the report must say so.
 set -euo pipefail
@@ -14,7 +14,7 @@ fail() {
 	bad=1
 }
 
-tests/system/test_waits.sh rtnl mounts flock moved background deleted >/tmp/cases ||
+tests/system/test_waits.sh rtnl mounts flock moved background bulk daemon ftrace deleted >/tmp/cases ||
 	fail "ground truth, see below"
 cat /tmp/cases
 # Nobody else is here: nothing is skipped.
