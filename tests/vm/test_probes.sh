@@ -45,7 +45,7 @@ attached() {
 # after boot.
 forbidden=$(awk '$2 ~ /^[a-z_]*$/ { print $2 }' /sys/kernel/debug/kprobes/blacklist |
 	while read -r f; do if grep -q " [tT] $f\$" /proc/kallsyms; then echo "$f" && break; fi; done)
-twice=$(awk 'NF == 3 && $2 == "t" && $3 ~ /^[a-z_]+_(open|show|release)$/ { n[$3]++ }
+twice=$(awk 'NF == 3 && $2 == "t" && $3 ~ /^[a-z][a-z_]*_(open|show|release)$/ { n[$3]++ }
 	END { for (f in n) if (n[f] == 2) print f }' /proc/kallsyms | sort | head -n 1)
 echo "forbidden: $forbidden; twice: $twice"
 [ -n "$forbidden" ] && [ -n "$twice" ] || fail "nothing to try it with"
