@@ -154,7 +154,15 @@ for rung in $rungs; do
 	[ "$rc" = 0 ] || fail "$rung: exit status $rc"
 	[ "$(jq -r .probes.backend "$json")" = "$rung" ] || fail "$rung: the backend is $(jq -r .probes.backend "$json")"
 	lost=$(jq -c '.loss | with_entries(select(.value != 0))' "$json")
-	[ "$lost" = '{}' ] || fail "$rung: lost $lost"
+	case $kernel.$rung in
+	newest.multi)
+		# From 7.0 on a task can be preempted in the middle of a program, and the kernel runs no
+		# other multi program on that CPU meanwhile: rare with one stream, and said.
+		jq -e '(keys - ["missed", "unpaired"] == []) and ((.missed // 0) + (.unpaired // 0) <= 8)' <<<"$lost" >/dev/null ||
+			fail "$rung: lost $lost"
+		;;
+	*) [ "$lost" = '{}' ] || fail "$rung: lost $lost" ;;
+	esac
 	jq -e -f /tmp/walls.jq "$json" >/dev/null || fail "$rung: walls do not add up"
 	jq -e 'all(.levels[]; .routers == 8)' "$json" >/dev/null || fail "$rung: not 8 routers a level"
 	[ -z "$(ip netns list)" ] || fail "$rung: namespaces are left"
