@@ -47,6 +47,7 @@ struct functions {
 	bool have[TRACE_KPROBE + 1];	 /* rungs that work here */
 	char why[TRACE_KPROBE + 1][160]; /* why a rung does not */
 	unsigned streams;		 /* tasks that may be in one function at one time */
+	unsigned own_maxactive;		 /* of the kernel's kretprobes */
 	bool cookies;			 /* kprobes take one */
 	bool configured;		 /* the programs know the functions */
 	struct bpf_link *multi[2];	 /* exits, entries */

@@ -42,17 +42,31 @@ static size_t cap_of(enum trace_backend rung)
 	}
 }
 
+/* Calls that a kretprobe follows when nobody says how many: one a CPU on kernels
+ * that are not preempted (register_kretprobe). */
+static unsigned own_maxactive(void)
+{
+	int ncpu = libbpf_num_possible_cpus();
+	unsigned n = ncpu > 0 ? (unsigned)ncpu : 1;
+
+	if (explain__config("CONFIG_PREEMPTION") != 'y')
+		return n;
+	return 2 * n > 10 ? 2 * n : 10;
+}
+
 /*
  * A kretprobe follows so many calls of its function at one time and misses the
- * others; by itself as few as one a CPU. One stream has one task inside a function;
- * what workers execute, or anybody waits in, several tasks are in. More streams say
- * what they need of every function. 0: the kernel's own will do.
+ * others. What workers execute, or anybody waits in, more tasks are in than what
+ * only a step's task calls. 0: the kernel's own number will do.
  */
 static unsigned maxactive_for(const struct functions *f, const struct function *fn)
 {
 	bool shared = fn->def && (!strcmp(fn->def->step, "any") || !strcmp(fn->def->step, "later"));
+	unsigned want = f->streams + MAXACTIVE_SPARE;
 
-	return f->streams > 1 || shared ? 2 * (f->streams + MAXACTIVE_SPARE) : 0;
+	if (f->streams > 1 || shared)
+		want *= 2;
+	return want > f->own_maxactive ? want : 0;
 }
 
 int functions__plan(struct functions *f, const struct trace_opts *o, struct frtrace_bpf *skel,
@@ -63,6 +77,7 @@ int functions__plan(struct functions *f, const struct trace_opts *o, struct frtr
 
 	memset(f, 0, sizeof(*f));
 	f->streams = o->streams ? o->streams : 1;
+	f->own_maxactive = own_maxactive();
 	f->best = TRACE_NONE;
 	for (int r = TRACE_FENTRY; r <= TRACE_KPROBE; r++) {
 		if (o->backend == TRACE_AUTO || o->backend == (enum trace_backend)r)
