@@ -112,6 +112,7 @@ static void ends_of(const struct frt_profile *p, uint32_t *first, uint32_t *last
 static int say_router(struct frt_profile *p, struct arena *arena, const struct frt_stepgrowth *r)
 {
 	const char *up = steps_that(p, arena, true), *down = steps_that(p, arena, false);
+	const struct frt_stepgrowth *control = step_named(p, "true");
 	char a[24], b[24], lo[32], hi[32], at0[24], at1[24];
 	uint32_t first = 0, last = 0;
 
@@ -128,12 +129,15 @@ static int say_router(struct frt_profile *p, struct arena *arena, const struct f
 					 "A router took %s at %s and %s at %s, but fewer than 5 "
 					 "values a level give no interval: no growth is claimed.",
 					 a, at0, b, at1));
-	if (!r->grew && !r->shrank && r->lo > 0)
-		return say(p, arena__printf(
-				      arena,
-				      "A router takes %s at %s after %s at %s, but the control "
-				      "step grew as much: the machine got slower, not the steps.",
-				      b, at1, a, at0));
+	if (!r->grew && !r->shrank && r->lo > 0 && control)
+		return say(p,
+			   arena__printf(
+				   arena,
+				   "A router takes %s at %s after %s at %s, but the control step "
+				   "grew too, %.2f times (%.2f to %.2f, 99 %%): it may be the "
+				   "machine that got slower, not the steps.",
+				   b, at1, a, at0, control->ratio, control->ratio_lo,
+				   control->ratio_hi));
 	if (!r->grew && !r->shrank)
 		return say(p,
 			   arena__printf(arena,

@@ -76,18 +76,24 @@ static int fill_step(struct analysis *an, enum row row, struct frt_stepgrowth *o
 }
 
 /* Growth that the control step shows too is the machine's: where the control's
- * ratio itself is clearly above (below) 1, a step must have grown (shrunk) by
- * more than that ratio. */
+ * ratio itself is clearly above (below) 1, a step must have grown (shrunk) by more.
+ * Both ratios have errors of their own, which on the scale of logarithms add up as
+ * those of a difference of independent means do: in squares. */
 static void judge_step(struct frt_stepgrowth *g, const struct frt_stepgrowth *control)
 {
+	double beyond;
+
 	g->grew = g->lo > 0;
 	g->shrank = g->hi < 0;
 	if (!control || control == g)
 		return;
+	beyond = log(g->ratio / control->ratio);
 	if (control->lo > 0)
-		g->grew = g->grew && g->ratio_lo > control->ratio_hi;
+		g->grew = g->grew && beyond > hypot(log(g->ratio / g->ratio_lo),
+						    log(control->ratio_hi / control->ratio));
 	if (control->hi < 0)
-		g->shrank = g->shrank && g->ratio_hi < control->ratio_lo;
+		g->shrank = g->shrank && -beyond > hypot(log(g->ratio_hi / g->ratio),
+							 log(control->ratio / control->ratio_lo));
 }
 
 static int fill_drift(struct analysis *an)

@@ -216,7 +216,7 @@ static void no_growth_is_claimed(void **state)
 	s.steps[2] = grown("router", 8e6, 16e6, 3e5);
 	s.steps[2].grew = false;
 	t = told(&s);
-	says(t, "the machine got slower");
+	says(t, "the machine that got slower");
 	says_not(t, "expect");
 	/* faster */
 	s.steps[1] = grown("exec", 12e6, 3e6, 2e5);

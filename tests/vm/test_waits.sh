@@ -17,9 +17,8 @@ fail() {
 cases='rtnl mounts flock moved background ftrace deleted'
 [ "$FRT_VM" = 5.10 ] || cases+=' daemon'
 # shellcheck disable=SC2086 # words
-tests/system/test_waits.sh $cases >/tmp/cases ||
-	fail "ground truth, see below"
-cat /tmp/cases
+tests/system/test_waits.sh $cases | tee /tmp/cases ||
+	fail "ground truth, see above"
 # Nobody else is here: nothing is skipped.
 ! grep '^skip' /tmp/cases || fail "a case was skipped"
 
