@@ -12,17 +12,68 @@ struct kallsyms {
 	size_t cap;
 };
 
+static struct {
+	char *text;    /* of /proc/kallsyms */
+	char *modules; /* that it holds the symbols of: /proc/modules, read before */
+} kept;
+
+static struct kallsyms *over(FILE *f)
+{
+	struct kallsyms *k = f ? calloc(1, sizeof(*k)) : NULL;
+
+	if (k)
+		k->f = f;
+	else if (f)
+		fclose(f);
+	return k;
+}
+
 struct kallsyms *kallsyms__open(void)
 {
-	struct kallsyms *k = calloc(1, sizeof(*k));
+	return over(fopen("/proc/kallsyms", "re"));
+}
 
-	if (!k)
+/* A file of text, whole, to be freed; NULL when it cannot be read or is empty. */
+static char *whole(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *text = NULL;
+	size_t cap = 0;
+
+	if (!f)
 		return NULL;
-	k->f = fopen("/proc/kallsyms", "re");
-	if (k->f)
-		return k;
-	free(k);
-	return NULL;
+	if (getdelim(&text, &cap, '\0', f) <= 0) {
+		free(text);
+		text = NULL;
+	}
+	fclose(f);
+	return text;
+}
+
+static bool same_modules(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+struct kallsyms *kallsyms__open_kept(void)
+{
+	char *modules = whole("/proc/modules");
+
+	if (kept.text && same_modules(kept.modules, modules)) {
+		free(modules);
+	} else {
+		kallsyms__forget();
+		kept.modules = modules;
+		kept.text = whole("/proc/kallsyms");
+	}
+	return kept.text ? over(fmemopen(kept.text, strlen(kept.text), "r")) : NULL;
+}
+
+void kallsyms__forget(void)
+{
+	free(kept.text);
+	free(kept.modules);
+	kept.text = kept.modules = NULL;
 }
 
 /* Copies up to one of ends, as far as there is room. Returns where it ended. */

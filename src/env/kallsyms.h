@@ -18,6 +18,12 @@ struct kallsyms;
 
 /* NULL: it cannot be read (errno), or there is no memory. */
 struct kallsyms *kallsyms__open(void);
+/* The list as it was when this was first called, or first since a module came or went: to print
+ * it costs the kernel more than most else that a start does, and several look things up in it.
+ * Not for who needs what the kernel itself adds meanwhile (BPF programs, trampolines). Not for
+ * several threads at once. */
+struct kallsyms *kallsyms__open_kept(void);
+void kallsyms__forget(void); /* what is kept; ten megabytes, say */
 /* The next one; false at the end, and for k NULL. */
 bool kallsyms__next(struct kallsyms *k, struct kallsym *out);
 void kallsyms__close(struct kallsyms *k); /* NULL: nothing */

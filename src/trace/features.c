@@ -6,6 +6,7 @@
  */
 #include "trace/functions.h"
 #include "trace/internal.h"
+#include "trace/types.h"
 
 #include "env/kallsyms.h"
 #include "frtrace.skel.h"
@@ -86,14 +87,13 @@ static void ask_bpf(struct trace_feature *f)
 
 static void ask_btf(struct trace_feature *f)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	struct btf *btf = types__kernel();
 
 	f->state = btf ? TRACE_YES : TRACE_NO;
 	if (!btf) {
 		REASON(f, "/sys/kernel/btf/vmlinux cannot be read");
 		REMEDY(f, "a kernel with CONFIG_DEBUG_INFO_BTF=y");
 	}
-	btf__free(btf);
 }
 
 static void ask_ring(struct trace_feature *f)
@@ -160,12 +160,11 @@ static void ask_raw_tp(struct trace_feature *f)
 static void ask_tp_btf(struct trace_feature *f)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_RAW_TP);
-	struct btf *btf = btf__load_vmlinux_btf();
+	struct btf *btf = types__kernel();
 	int id = btf ? btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF)
 		     : -ENOENT;
 	int prog, link;
 
-	btf__free(btf);
 	if (id < 0) {
 		f->state = TRACE_NO;
 		REASON(f, "the kernel's type information does not know its tracepoints");
@@ -290,7 +289,7 @@ static void ask_kallsyms(struct trace_feature *f)
 	uint64_t n = 0, known = 0;
 	struct kallsym s;
 
-	for (; kallsyms__next(k, &s); n++)
+	for (; !known && kallsyms__next(k, &s); n++)
 		known += s.addr != 0;
 	kallsyms__close(k);
 	f->state = known ? TRACE_YES : TRACE_NO;
@@ -305,7 +304,7 @@ static void ask_kallsyms(struct trace_feature *f)
 
 static void ask_data_symbols(struct trace_feature *f)
 {
-	struct kallsyms *k = kallsyms__open();
+	struct kallsyms *k = kallsyms__open_kept();
 	struct kallsym s;
 	bool found = false;
 

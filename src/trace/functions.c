@@ -5,6 +5,7 @@
 #include "analyze/decode.h"
 #include "analyze/symbols.h"
 #include "trace/internal.h"
+#include "trace/types.h"
 #include "env/kallsyms.h"
 #include "util/util.h"
 
@@ -250,7 +251,7 @@ static int look_up_symbols(struct functions *f, const char *const *probes, size_
 	uint8_t *best = calloc(f->n + 1, 1);
 	size_t ninteresting, over = 0, table = f->n;
 	char **names = interesting(f, &ninteresting);
-	struct kallsyms *in = kallsyms__open();
+	struct kallsyms *in = kallsyms__open_kept();
 	struct kallsym s;
 	int rc = 0;
 
@@ -360,7 +361,7 @@ static int module_btf_fd(const char *module)
 /* BTF ids for fentry; a name that occurs twice has none that is sure to be right. */
 static void look_up_btf(struct functions *f)
 {
-	struct btf *base = btf__load_vmlinux_btf();
+	struct btf *base = types__kernel();
 
 	for (size_t i = 0; base && i < f->n; i++) {
 		struct function *fn = &f->v[i];
@@ -380,7 +381,6 @@ static void look_up_btf(struct functions *f)
 		if (btf != base)
 			btf__free(btf);
 	}
-	btf__free(base);
 }
 
 static void explain_missing(struct functions *f)

@@ -9,6 +9,7 @@
 #include "env/kevents.h"
 #include "frtrace.skel.h"
 #include "trace/internal.h"
+#include "trace/types.h"
 #include "util/util.h"
 
 #include <bpf/bpf.h>
@@ -391,7 +392,7 @@ out:
 /* Offset of pernet_operations.init, from the kernel's own types. */
 static uint64_t init_offset(void)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	struct btf *btf = types__kernel();
 	int id = btf ? btf__find_by_name_kind(btf, "pernet_operations", BTF_KIND_STRUCT) : -1;
 	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
 	uint64_t offset = 16;
@@ -399,7 +400,6 @@ static uint64_t init_offset(void)
 	for (int i = 0; t && i < btf_vlen(t); i++)
 		if (strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), "init") == 0)
 			offset = btf_member_bit_offset(t, (uint32_t)i) / 8;
-	btf__free(btf);
 	return offset;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which programs this kernel can have, asked of its own types. */
 #include "trace/internal.h"
+#include "trace/types.h"
 
 #include "env/kallsyms.h"
 #include "frtrace.skel.h"
@@ -93,7 +94,7 @@ bool programs__fits(const struct btf *btf, const char *tracepoint)
  * symbols is read when everything is attached, trampolines included. */
 static uint64_t address_of(const char *name)
 {
-	struct kallsyms *k = kallsyms__open();
+	struct kallsyms *k = kallsyms__open_kept();
 	struct kallsym s;
 	uint64_t found = 0;
 	bool twice = false;
@@ -122,7 +123,7 @@ static bool perf_has_syscalls(void)
 
 int programs__choose(struct trace *t)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	struct btf *btf = types__kernel();
 	struct bpf_program *prog;
 	const char *sec;
 	bool load;
@@ -152,13 +153,12 @@ int programs__choose(struct trace *t)
 		      programs__fits(btf, "workqueue_execute_start") &&
 		      programs__fits(btf, "workqueue_execute_end");
 	t->skel->rodata->knob_lock_wakers = t->opts.waits && !t->contention;
-	btf__free(btf);
 	return 0;
 }
 
 int programs__prev_state(void)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	struct btf *btf = types__kernel();
 	const struct btf_type *ty;
 	int rc;
 
@@ -167,6 +167,5 @@ int programs__prev_state(void)
 	ty = prototype(btf, "sched_switch");
 	/* The first parameter is the tracepoint's own: then preempt, prev, next, … */
 	rc = ty && btf_vlen(ty) >= 5;
-	btf__free(btf);
 	return rc;
 }

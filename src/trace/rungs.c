@@ -4,6 +4,7 @@
 #include "trace/functions.h"
 
 #include "trace/internal.h"
+#include "trace/types.h"
 #include "env/kallsyms.h"
 #include "util/util.h"
 
@@ -86,7 +87,7 @@ bool ladder__has_cookies(void)
 
 static uint64_t trial_address(void)
 {
-	struct kallsyms *k = kallsyms__open();
+	struct kallsyms *k = kallsyms__open_kept();
 	struct kallsym s;
 	uint64_t addr = 0;
 
@@ -134,12 +135,11 @@ static int try_multi(void)
 
 static int try_fentry(void)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	struct btf *btf = types__kernel();
 	LIBBPF_OPTS(bpf_prog_load_opts, po, .expected_attach_type = BPF_TRACE_FENTRY);
 	int id = btf ? btf__find_by_name_kind(btf, TRIAL_FUNCTION, BTF_KIND_FUNC) : -ENOENT, prog,
 	    link, rc = 0;
 
-	btf__free(btf);
 	if (id < 0)
 		return id;
 	po.attach_btf_id = (uint32_t)id;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The tracer's life: load, attach, follow, drain, detach. */
 #include "trace/internal.h"
+#include "env/kallsyms.h"
+#include "trace/types.h"
 
 #include "frtrace.skel.h"
 #include "util/util.h"
@@ -188,9 +190,13 @@ int trace__open(const struct trace_opts *o, struct trace **out, char *err, size_
 	if (o->freq && attach__samples(t, o->freq, t->sample_reason, sizeof(t->sample_reason)))
 		t->opts.freq = 0;
 	*out = t;
-	return 0;
+	goto out;
 fail:
 	trace__close(t);
+out:
+	/* nothing more is looked for */
+	kallsyms__forget();
+	types__forget();
 	return rc;
 }
 
