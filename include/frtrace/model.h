@@ -119,6 +119,13 @@ struct frt_worst {
 	const char *text; /* what it waited for, in one line */
 };
 
+/* Namespaces that are dead but not gone, at one moment. */
+struct frt_backlog {
+	int64_t t_ns; /* since the first measured router began */
+	bool deleting;
+	uint64_t existing, expected;
+};
+
 struct frt_spin {
 	const char *where; /* the function that takes the lock */
 	uint64_t n;
@@ -134,7 +141,9 @@ struct frt_levelrow {
 	int64_t memory_per_router; /* bytes; INT64_MIN unknown */
 	int64_t slab_per_router;
 	int64_t backlog; /* namespaces dead but not gone after creating; INT64_MIN unknown */
-	double steal;	 /* share of CPU time */
+	struct frt_backlog *backlogs; /* the same over time, deleting included; none untraced */
+	size_t nbacklogs;
+	double steal; /* share of CPU time */
 	uint64_t fill_ns, filled, fill_threads, settle_ns, free_wait_ns;
 	struct frt_steprow *steps; /* creation steps, then router, delete, true */
 	size_t nsteps;

@@ -36,6 +36,7 @@ enum frt_rec {
 	FRT_REC_RATE,
 	FRT_REC_POINT,
 	FRT_REC_LOCK,
+	FRT_REC_NSCOUNT,
 	FRT_RECS
 };
 
@@ -259,6 +260,16 @@ struct frt_lock {
 	const char *name;		/* the lock's data symbol; "" none */
 };
 
+/* Network namespaces at one moment of a level, counted in the kernel's own list. What is
+ * above the expected is dead and not gone, being made, or somebody else's. */
+struct frt_nscount {
+	uint32_t level;
+	uint32_t deleting; /* 1: creating is over */
+	uint64_t t;
+	uint64_t existing; /* counted */
+	uint64_t expected; /* at the level's start, and made and not deleted since */
+};
+
 enum frt_owner_kind { FRT_OWNER_TASK, FRT_OWNER_KTHREAD, FRT_OWNER_WORKER, FRT_OWNER_KINDS };
 
 /* Where the left half puts what it finds. put returns 0 or a negative errno;
@@ -294,6 +305,7 @@ struct frt_trail {
 	FRT_ARRAY(frt_raterow, rate);
 	FRT_ARRAY(frt_ratepoint, point);
 	FRT_ARRAY(frt_lock, lock);
+	FRT_ARRAY(frt_nscount, nscount);
 	uint64_t unknown_lines; /* line types this version does not know */
 	bool truncated;		/* no end line */
 	struct json_t *end;	/* the end line: status, overhead…; NULL when truncated */

@@ -290,16 +290,42 @@ static int fill(struct deferred *d)
 
 /* Dead but not gone: more are alive than were there and were made. Of commands that are
  * not ours nobody knows how many they make. */
-static void fill_backlog(struct analysis *an)
+static int64_t backlog_after_creating(const struct frt_level *l)
 {
+	if (!l->existing_end || l->mode == FRT_WORK_FOREIGN)
+		return INT64_MIN;
+	return (int64_t)l->existing_end - (int64_t)(l->existing + l->warmup + l->routers);
+}
+
+static int fill_backlog(struct analysis *an)
+{
+	const struct frt_nscount *c = an->t->nscount.v;
+	size_t n = an->t->nscount.n;
+
 	for (size_t i = 0; i < an->nlevels; i++) {
 		const struct frt_level *l = an->level[i].l;
-		uint64_t should = l->existing + l->warmup + l->routers;
+		struct frt_levelrow *out = an->level[i].out;
+		size_t from = 0, to;
 
-		an->level[i].out->backlog = l->existing_end && l->mode != FRT_WORK_FOREIGN
-						    ? (int64_t)l->existing_end - (int64_t)should
-						    : INT64_MIN;
+		out->backlog = backlog_after_creating(l);
+		while (from < n && c[from].level != l->id)
+			from++;
+		for (to = from; to < n && c[to].level == l->id; to++)
+			;
+		if (to == from)
+			continue;
+		out->backlogs = arena__alloc(an->arena, (to - from) * sizeof(*out->backlogs));
+		if (!out->backlogs)
+			return -ENOMEM;
+		for (; from < to; from++)
+			out->backlogs[out->nbacklogs++] = (struct frt_backlog){
+				.t_ns = (int64_t)(c[from].t - l->t0),
+				.deleting = c[from].deleting,
+				.existing = c[from].existing,
+				.expected = c[from].expected
+			};
 	}
+	return 0;
 }
 
 int deferred__fill(struct analysis *an)
@@ -309,7 +335,8 @@ int deferred__fill(struct analysis *an)
 
 	if (!err)
 		err = fill(&d);
-	fill_backlog(an);
+	if (!err)
+		err = fill_backlog(an);
 	free(d.cause);
 	free(d.unmount);
 	free(d.func);

@@ -220,6 +220,15 @@ static int count(void *ctx, uint64_t *n)
 	return trace__count_netns(s->trace, n);
 }
 
+/* A list that would not hold still is no reading. */
+static void backlog(void *ctx, struct frt_nscount *c)
+{
+	struct session *s = ctx;
+
+	if (!(s->router_flags & FRT_ROUTER_OVERHEAD) && !trace__count_netns(s->trace, &c->existing))
+		session__put(s, FRT_REC_NSCOUNT, c);
+}
+
 static void progress(void *ctx, const char *what, uint64_t done, uint64_t total)
 {
 	struct session *s = ctx;
@@ -237,6 +246,7 @@ struct workload_hooks session__hooks(struct session *s)
 		.router_begin = router_begin,
 		.router_end = router_end,
 		.count = s->trace ? count : NULL,
+		.backlog = s->trace ? backlog : NULL,
 		.progress = progress,
 	};
 }

@@ -161,6 +161,12 @@ static const struct record_field lock_fields[] = {
 #undef F
 };
 
+static const struct record_field nscount_fields[] = {
+#define F(m) NUM(frt_nscount, m)
+	F(level), F(deleting), TIME(frt_nscount, t), F(existing), F(expected),
+#undef F
+};
+
 #define TYPE(rec, s, member, text) \
 	[rec] = { #member, text, member##_fields, ARRAY_SIZE(member##_fields), \
 		  sizeof(struct s), offsetof(struct frt_trail, member) }
@@ -183,6 +189,7 @@ const struct record_type record_types[FRT_RECS] = {
 	TYPE(FRT_REC_RATE, frt_raterow, rate, "a row of frtrace rate"),
 	TYPE(FRT_REC_POINT, frt_ratepoint, point, "a reading of frtrace rate --streams"),
 	TYPE(FRT_REC_LOCK, frt_lock, lock, "a contended lock"),
+	TYPE(FRT_REC_NSCOUNT, frt_nscount, nscount, "network namespaces, counted meanwhile"),
 };
 /* clang-format on */
 

@@ -278,6 +278,23 @@ static json_t *bytes(int64_t v)
 	return v == INT64_MIN ? json_null() : json_integer(v);
 }
 
+static json_t *backlogs(struct out *j, const struct frt_levelrow *l)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < l->nbacklogs; i++) {
+		const struct frt_backlog *b = &l->backlogs[i];
+		json_t *o = json_object();
+
+		set(j, o, "t_ns", json_integer(b->t_ns));
+		set(j, o, "deleting", flag(b->deleting));
+		set(j, o, "existing", count(b->existing));
+		set(j, o, "expected", count(b->expected));
+		append(j, a, o);
+	}
+	return a;
+}
+
 static json_t *level(struct out *j, const struct frt_levelrow *l)
 {
 	json_t *o = json_object(), *steps = json_array();
@@ -296,6 +313,7 @@ static json_t *level(struct out *j, const struct frt_levelrow *l)
 	set(j, o, "memory_per_router", bytes(l->memory_per_router));
 	set(j, o, "slab_per_router", bytes(l->slab_per_router));
 	set(j, o, "backlog", bytes(l->backlog));
+	set(j, o, "backlog_over_time", backlogs(j, l));
 	set(j, o, "spinlocks_contended", json_integer((json_int_t)l->spins));
 	set(j, o, "spinlocks", spinlocks(j, l));
 	set(j, o, "deferred_unfinished", json_integer((json_int_t)l->unfinished));

@@ -271,6 +271,58 @@ static void put_backlog(struct text *t)
 				     list));
 }
 
+static int64_t surplus(const struct frt_backlog *b)
+{
+	return (int64_t)(b->existing - b->expected);
+}
+
+/* The most of each stretch of the level, so that no peak is left out, and the last. */
+#define BACKLOGS_SHOWN 8
+
+static const char *over_time(struct text *t, const struct frt_levelrow *l)
+{
+	const char *list = "";
+	bool deleting = false;
+
+	for (size_t i = 0, k = 1; k <= BACKLOGS_SHOWN + 1; k++) {
+		size_t end = k > BACKLOGS_SHOWN ? l->nbacklogs
+						: k * (l->nbacklogs - 1) / BACKLOGS_SHOWN;
+		const struct frt_backlog *most = NULL;
+
+		for (; i < end; i++)
+			if (!most || surplus(&l->backlogs[i]) > surplus(most))
+				most = &l->backlogs[i];
+		if (!most)
+			continue;
+		list = text__printf(t, "%s%s%s%lld (%.1f s)", list, *list ? ", " : "",
+				    most->deleting && !deleting ? "deleting " : "",
+				    (long long)surplus(most), (double)most->t_ns / 1e9);
+		deleting |= most->deleting;
+	}
+	return list;
+}
+
+/* Of the last level that had any; by itself, of all. */
+static void put_backlogs(struct text *t)
+{
+	const struct frt_levelrow *last = NULL;
+
+	for (size_t i = 0; i < t->p->nlevels; i++)
+		for (size_t k = 0; k < t->p->levels[i].nbacklogs; k++)
+			if (surplus(&t->p->levels[i].backlogs[k]) > 0)
+				last = &t->p->levels[i];
+	for (const struct frt_levelrow *l = t->whole ? last : t->p->levels; last && l <= last; l++)
+		if (l->nbacklogs)
+			text__paragraph(
+				t, 0,
+				text__printf(t,
+					     "Namespaces dead and not yet gone, or others' new "
+					     "ones%s, over time at %s: %s.",
+					     l->streams > 1 ? " (each stream may be making one)"
+							    : "",
+					     text__existing(t, l), over_time(t, l)));
+}
+
 /* Work that outlives the level, or was cancelled: in no figure. */
 static void put_unfinished(struct text *t)
 {
@@ -343,6 +395,7 @@ void text__deferred(struct text *t)
 			text__blank(t);
 		put_deferred(t);
 		put_backlog(t);
+		put_backlogs(t);
 	}
 	if (!t->whole)
 		put_unfinished(t);

@@ -34,7 +34,8 @@ static bool is_foreign(const char *ifname)
 	return foreign;
 }
 
-static int wait_link(struct workload *w, const char *ifname, uint64_t *last)
+/* target: how many namespaces should be left; NULL: it is no time to count. */
+static int wait_link(struct workload *w, const char *ifname, const uint64_t *target, uint64_t *last)
 {
 	unsigned ms = 1;
 
@@ -43,6 +44,8 @@ static int wait_link(struct workload *w, const char *ifname, uint64_t *last)
 			return -ETIMEDOUT;
 		if (now_ns() - *last > ODD_NS && is_foreign(ifname))
 			break;
+		if (target)
+			backlog__look(w, *target);
 		if (wl__sleep(w, ms))
 			return -EINTR;
 		if (ms < 20)
@@ -81,7 +84,7 @@ static int sentinel_main(struct workload *w, unsigned i, void *arg)
 	if (setns(w->firstns, CLONE_NEWNET) || !made)
 		return 0;
 	last = now_ns();
-	return wait_link(w, n.link[0], &last) == -EINTR ? -EINTR : 0;
+	return wait_link(w, n.link[0], NULL, &last) == -EINTR ? -EINTR : 0;
 }
 
 /* Links that outlive their names: a process is still in the namespace, or held
@@ -125,7 +128,7 @@ int freed__wait(struct workload *w, const struct wrouter *gone, size_t n, uint64
 
 		name__from_uuid(&name, gone[i].uuid);
 		for (int k = 0; !rc && k < 2; k++)
-			rc = wait_link(w, name.link[k], &last);
+			rc = wait_link(w, name.link[k], &target, &last);
 		wl__progress(w, "freeing", i + 1, n);
 	}
 	if (rc == -ETIMEDOUT)

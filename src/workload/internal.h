@@ -91,6 +91,11 @@ struct workload {
 
 	struct wrouters filled, made;
 	size_t made_next;
+	struct {
+		uint32_t level; /* 0: none that is looked at */
+		bool deleting;
+		uint64_t next; /* not before */
+	} backlog;	       /* where several threads are, under hooks */
 	atomic_uint next_instance, next_router;
 	/* fills: what a router last cost on each number of threads tried, ns; 0: not tried */
 	uint64_t fill_cost[WL_FILL_SIZES];
@@ -258,6 +263,12 @@ int freed__links(struct workload *w, const struct wrouter *gone, size_t n);
 
 /* foreign.c: runs --destroy for what --create made. */
 int foreign__destroy_all(struct workload *w);
+
+/* backlog.c: while a level is made, and again while it is deleted. expected: what should
+ * exist now. */
+void backlog__begin(struct workload *w, uint32_t level, bool deleting);
+void backlog__look(struct workload *w, uint64_t expected);
+void backlog__end(struct workload *w, uint64_t expected);
 
 /* existing.c */
 int existing__count(uint64_t *n);

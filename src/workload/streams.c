@@ -217,6 +217,7 @@ static int one_router(struct maker *m, struct create *c, bool warmup)
 	}
 	if (h->router_end && n)
 		hook_rc = h->router_end(h->ctx, &r, inst, n);
+	backlog__look(w, c->existing + atomic_load(&c->made));
 	pthread_mutex_unlock(&w->hooks);
 	if (hook_rc && !rc)
 		rc = wl__fail(w, hook_rc, "recording router %u: %s", r.id, strerror(-hook_rc));
@@ -288,28 +289,36 @@ int workload__create(struct workload *w, struct frt_level *l, uint32_t warmup, u
 	c->ncpu = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	c->steal0 = steal_ns();
 	w->made_next = 0;
+	backlog__begin(w, l->id, false);
 	rc = wl__threads(w, w->o.streams, create_main, c);
 	l->t0 = c->t0;
 	l->t1 = c->t1;
 	l->steal_ns = steal_ns() - c->steal0;
 	l->cpu_ns = (l->t1 - l->t0) * c->ncpu;
 	l->existing_end = workload__count(w);
+	backlog__end(w, c->existing + atomic_load(&c->made));
 	return rc;
 }
+
+/* One call of workload__delete_created. Lives in the arena. */
+struct deletion {
+	uint32_t level;
+	uint64_t existing; /* when all are deleted */
+};
 
 static int delete_main(struct workload *w, unsigned i, void *arg)
 {
 	const struct workload_hooks *h = &w->o.hooks;
-	const uint32_t *level = arg;
+	const struct deletion *d = arg;
 	struct maker m;
 	int rc;
 
 	rc = maker__open(&m, w, i, w->o.mode, true);
 	for (; !rc && w->made_next < w->made.n; w->made_next++) {
 		struct wrouter *wr = &w->made.v[w->made_next];
-		struct frt_stepinst inst = { .router = wr->id, .level = *level };
+		struct frt_stepinst inst = { .router = wr->id, .level = d->level };
 		struct frt_router r = { .id = wr->id,
-					.level = *level,
+					.level = d->level,
 					.flags = wr->flags | FRT_ROUTER_DELETE };
 
 		if (wl__stopping(w)) {
@@ -325,6 +334,7 @@ static int delete_main(struct workload *w, unsigned i, void *arg)
 			if (rc)
 				wl__fail(w, rc, "recording: %s", strerror(-rc));
 		}
+		backlog__look(w, d->existing + w->made.n - w->made_next - 1);
 		wl__progress(w, "deleting", w->made_next + 1, w->made.n);
 	}
 	maker__close(&m);
@@ -333,23 +343,28 @@ static int delete_main(struct workload *w, unsigned i, void *arg)
 
 int workload__delete_created(struct workload *w, struct frt_level *l)
 {
-	uint32_t *level;
+	struct deletion *d;
 	uint64_t t0;
 	int rc;
 
 	wl__clear(w);
 	if (wl__stopping(w))
 		return wl__fail(w, -EINTR, "interrupted");
-	level = arena__alloc(w->arena, sizeof(*level));
-	if (!level)
+	d = arena__alloc(w->arena, sizeof(*d));
+	if (!d)
 		return wl__fail(w, -ENOMEM, "out of memory");
-	*level = l->id;
-	rc = wl__threads(w, 1, delete_main, level);
-	if (rc)
+	d->level = l->id;
+	d->existing = l->existing;
+	backlog__begin(w, l->id, true);
+	rc = wl__threads(w, 1, delete_main, d);
+	if (rc) {
+		w->backlog.level = 0;
 		return rc; /* the rest stays on the list for remove_all */
+	}
 	t0 = now_ns();
 	rc = freed__wait(w, w->made.v, w->made.n, l->existing);
 	l->free_wait_ns = now_ns() - t0;
+	backlog__end(w, l->existing);
 	w->made.n = w->made_next = 0;
 	return rc;
 }

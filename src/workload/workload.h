@@ -28,6 +28,9 @@ struct workload_hooks {
 			  unsigned nsteps);
 	/* Network namespaces besides the first; NULL: counted from /proc. */
 	int (*count)(void *ctx, uint64_t *n);
+	/* Outside any wall, by one thread at a time: counts the namespaces and keeps what
+	 * came out with the rest of c. NULL: nobody wants to know. */
+	void (*backlog)(void *ctx, struct frt_nscount *c);
 	/* what is going on, for the progress line: done of total */
 	void (*progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
 };

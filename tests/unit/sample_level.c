@@ -304,6 +304,14 @@ static void fill_steps(struct frt_levelrow *l, int level, bool traced)
 	router->wall = dist_of(router->values, router->n);
 }
 
+/* 63 routers made, then deleted faster than they are freed. */
+static struct frt_backlog backlogs[] = {
+	{ 300000000, false, 4014, 4013 },  { 900000000, false, 4032, 4032 },
+	{ 1700000000, false, 4066, 4066 }, { 2000000000, true, 4063, 4051 },
+	{ 2300000000, true, 4062, 4030 },  { 2600000000, true, 4010, 4003 },
+	{ 2700000000, true, 4003, 4003 },
+};
+
 void sample__level(struct frt_levelrow *l, uint32_t id, uint32_t asked, int level, bool traced)
 {
 	double gap = 21000;
@@ -328,6 +336,8 @@ void sample__level(struct frt_levelrow *l, uint32_t id, uint32_t asked, int leve
 		l->memory_per_router = 440402;
 		l->slab_per_router = 314573;
 		l->backlog = l->again ? 7 : 0;
+		l->backlogs = traced ? backlogs : NULL;
+		l->nbacklogs = traced ? ARRAY_SIZE(backlogs) : 0;
 	}
 	l->gap = dist_of(values_around(gap, l->routers, 3), l->routers);
 	fill_steps(l, level, traced);

@@ -104,6 +104,7 @@ static void items(void **state)
 	near(r->wait_ns, (25 + 10) / 2.0);
 	near(r->delay_ns, (40 + 20) / 2.0);
 	near(p->levels[0].backlog, 17 - 10 - 3);
+	assert_int_equal(p->levels[0].nbacklogs, 0); /* nobody counted */
 	profile__free(p);
 	trail__drop(&t);
 }
@@ -283,6 +284,48 @@ static void none(void **state)
 	trail__drop(&t);
 }
 
+static void counted(struct frt_trail *t, uint32_t level, uint64_t at, uint64_t existing,
+		    uint64_t expected, bool deleting)
+{
+	*trail_add(t, nscount) = (struct frt_nscount){ .level = level,
+						       .deleting = deleting,
+						       .t = at,
+						       .existing = existing,
+						       .expected = expected };
+}
+
+/* What was counted meanwhile, each in its level; before the first measured router, too. */
+static void over_time(void **state)
+{
+	const struct frt_levelrow *l;
+	struct frt_profile *p;
+	struct frt_trail t;
+
+	(void)state;
+	build(&t);
+	trail__level(&t, 7, 7)->t0 = 9000;
+	t.level.v[0].t0 = 1000;
+	counted(&t, 1, 900, 12, 11, false);
+	counted(&t, 1, 1500, 13, 13, false);
+	counted(&t, 1, 2500, 15, 11, true);
+	counted(&t, 2, 9100, 6, 7, false);  /* one of somebody else's went */
+	counted(&t, 77, 9200, 1, 1, false); /* no such level */
+	p = profile_of(&t);
+	l = &p->levels[0];
+	assert_int_equal(l->nbacklogs, 3);
+	assert_int_equal(l->backlogs[0].t_ns, -100);
+	assert_int_equal(l->backlogs[2].t_ns, 1500);
+	assert_int_equal(l->backlogs[2].existing, 15);
+	assert_int_equal(l->backlogs[2].expected, 11);
+	assert_false(l->backlogs[1].deleting);
+	assert_true(l->backlogs[2].deleting);
+	l = &p->levels[1];
+	assert_int_equal(l->nbacklogs, 1);
+	assert_int_equal(l->backlogs[0].t_ns, 100);
+	profile__free(p);
+	trail__drop(&t);
+}
+
 static bool noted(const struct frt_profile *p, const char *text)
 {
 	for (size_t i = 0; i < p->nnotes; i++)
@@ -337,10 +380,11 @@ static void not_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(items),      cmocka_unit_test(shared),
-		cmocka_unit_test(two_runs),   cmocka_unit_test(outside),
-		cmocka_unit_test(none),	      cmocka_unit_test(not_told),
-		cmocka_unit_test(unfinished), cmocka_unit_test(functions),
+		cmocka_unit_test(items),     cmocka_unit_test(shared),
+		cmocka_unit_test(two_runs),  cmocka_unit_test(outside),
+		cmocka_unit_test(over_time), cmocka_unit_test(none),
+		cmocka_unit_test(not_told),  cmocka_unit_test(unfinished),
+		cmocka_unit_test(functions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
