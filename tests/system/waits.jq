@@ -67,8 +67,8 @@ def cpu($lines; $report; $log; $task):
 	[of($lines; "router")] as $routers |
 	([$routers[] | at($f.router; "t0")] | min) as $a |
 	([$routers[] | at($f.router; "t1")] | max) as $b |
-	([$spans[] | .[2] * ([.] | overlap($a; $b)) / (.[1] - .[0])] | add // 0) as $truth |
-	# what it burns just before and behind the routers is in the window, too
+	([$spans[] | .[3] * ([.] | overlap($a; $b)) / (.[1] - .[0])] | add // 0) as $truth |
+	# what it burns just before and behind the routers is in the window, too; and its waits
 	([$spans[] | select(.[0] < $b + 50e6 and .[1] > $a - 50e6) | .[2]] | add // 0) as $more |
 	[$report.outside[] | select(.task == $task)] as $rows | $rows[0] as $row |
 	"(CPU \($row.cpu_ns // 0 | ms) ms, truly \($truth | ms) to \($more | ms); per router \($row.per_router_ns // 0 | ms), truly \($truth / ($routers | length) | ms); woken by \($row.woken_by))" as $say |
