@@ -42,6 +42,20 @@ static __always_inline struct task_state *followed_here(const struct frt_cpu *c)
 	return followed(c);
 }
 
+#define CGROUP_DEPTH 16
+
+/* Is g the group asked for, or below it? */
+static __always_inline bool in_target(const struct cgroup *g)
+{
+	for (int level = 0; level < CGROUP_DEPTH && g; level++) {
+		if (BPF_CORE_READ(g, kn, id) == knob_cgroup)
+			return true;
+		/* css_set's part of a group is the group's first member */
+		g = (const void *)BPF_CORE_READ(g, self.parent);
+	}
+	return false;
+}
+
 /* The state of a task that need not run here. */
 static __always_inline struct task_state *followed_tid(u32 tid)
 {

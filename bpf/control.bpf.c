@@ -86,6 +86,8 @@ int frt_follow_next(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	if (ctx->args[1]) {
 		t = process_of((u32)ctx->args[0]);
+		if (knob_cgroup && !in_target(BPF_CORE_READ(t, cgroups, dfl_cgrp)))
+			return 0; /* it was another one's number by now, or has left */
 		sig = BPF_CORE_READ(t, signal);
 		if (!sig)
 			return 0;

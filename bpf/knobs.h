@@ -17,5 +17,7 @@ extern const volatile __u32 knob_lock_wakers;
 extern const volatile __u64 knob_cleanup_net;
 /* Wake the reader when this many bytes lie in the ring; 0: never. */
 extern const volatile __u64 knob_wakeup_bytes;
+/* Inode of the control group that is followed; 0: none is. */
+extern const volatile __u64 knob_cgroup;
 
 #endif

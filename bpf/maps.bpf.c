@@ -12,6 +12,7 @@ const volatile __u64 knob_slow_ns = FRT_CALL_SLOW_NS;
 const volatile __u32 knob_lock_wakers = 0;
 const volatile __u64 knob_cleanup_net = 0;
 const volatile __u64 knob_wakeup_bytes = 0;
+const volatile __u64 knob_cgroup = 0;
 
 __u32 attached = 0;
 __u32 sampling = 0;

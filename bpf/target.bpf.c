@@ -7,9 +7,7 @@
 #include "account.h"
 
 const volatile char target_comm[FRT_COMM_LEN] = {};
-const volatile __u64 target_cgroup = 0;
 
-#define CGROUP_DEPTH 16
 #define PROCESS_THREADS 2048 /* of one process that is moved */
 
 /* The birth of somebody whose parent is not followed. */
@@ -113,18 +111,6 @@ int frt_target_rename(struct bpf_raw_tracepoint_args *ctx)
 	if (BPF_CORE_READ(t, pid) == BPF_CORE_READ(t, tgid))
 		adopt_process(c, t);
 	return 0;
-}
-
-/* Is g the group asked for, or below it? */
-static __always_inline bool in_target(const struct cgroup *g)
-{
-	for (int level = 0; level < CGROUP_DEPTH && g; level++) {
-		if (BPF_CORE_READ(g, kn, id) == target_cgroup)
-			return true;
-		/* css_set's part of a group is the group's first member */
-		g = (const void *)BPF_CORE_READ(g, self.parent);
-	}
-	return false;
 }
 
 SEC("raw_tp/sched_process_fork")

@@ -28,6 +28,7 @@ struct attach_args {
 	struct follow_opts o;
 	uint64_t seconds;
 	pid_t pid;
+	int fd; /* of pid, from the first look at it on: by then its number is nobody else's */
 	const char *cgroup;
 };
 
@@ -123,23 +124,40 @@ static bool is_kernel_thread(pid_t pid)
 	       flags & KERNEL_THREAD;
 }
 
+/* A descriptor of the process. -ESRCH when there is none, -EINVAL for a thread that is
+ * not the first of its process, -errno. */
+static int open_process(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd >= 0)
+		return fd;
+	return errno == ENOENT ? -EINVAL : -errno; /* since 6.16 */
+}
+
+/* Follows the process behind fd, which is t's from then on. 0, -ESRCH when it has gone
+ * (or has left the control group), -errno. */
+static int follow_fd(struct follow *f, struct targets *t, int fd)
+{
+	int rc = t->n == TARGETS_MAX ? -E2BIG : trace__add_process(f->s.trace, fd);
+
+	if (!rc)
+		t->fd[t->n++] = fd;
+	return rc;
+}
+
 /* Follows one process. still: asked again when it cannot be another one any more.
  * 0, -ESRCH when it has gone (or is not what was looked for), -errno. */
 static int follow_one(struct follow *f, struct targets *t, pid_t pid,
 		      bool (*still)(pid_t pid, const void *what), const void *what)
 {
-	int fd, rc;
+	int fd = open_process(pid), rc;
 
-	if (t->n == TARGETS_MAX)
-		return -E2BIG;
-	fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0)
-		return errno == EINVAL ? -ESRCH : -errno;
-	rc = still && !still(pid, what) ? -ESRCH : trace__add_process(f->s.trace, fd, pid);
+		return fd == -EINVAL ? -ESRCH : fd;
+	rc = still && !still(pid, what) ? -ESRCH : follow_fd(f, t, fd);
 	if (rc)
 		close(fd);
-	else
-		t->fd[t->n++] = fd;
 	return rc;
 }
 
@@ -173,7 +191,8 @@ static int follow_comm(struct follow *f, struct targets *t, const char *name)
 	return rc;
 }
 
-/* The processes of a control group and of those below it. */
+/* The processes of a control group and of those below it. (Whether one is still in it is
+ * asked when it cannot be another one any more, by the kernel side.) */
 static int follow_cgroup(struct follow *f, struct targets *t, const char *path)
 {
 	char name[4096];
@@ -228,26 +247,38 @@ static size_t count_alive(struct targets *t)
 	return alive;
 }
 
+static int check_process(struct attach_args *a)
+{
+	char name[64];
+
+	a->fd = open_process(a->pid);
+	if (a->fd == -EINVAL)
+		return cli__error(
+			CLI_USAGE,
+			"-p %d: a thread; give its process (Tgid in /proc/%d/status), all "
+			"of whose threads are followed",
+			a->pid, a->pid);
+	if (a->fd == -ESRCH || read_line(a->pid, "comm", name, sizeof(name)))
+		return cli__error(CLI_UNABLE, "-p %d: no such process", a->pid);
+	if (a->fd < 0)
+		return cli__error(CLI_UNABLE, "-p %d: %s", a->pid, strerror(-a->fd));
+	if (a->pid == getpid())
+		return cli__error(CLI_USAGE, "-p %d: that is frtrace itself", a->pid);
+	if (is_kernel_thread(a->pid))
+		return cli__error(CLI_USAGE,
+				  "-p %d: %s is a thread of the kernel, which runs no steps",
+				  a->pid, name);
+	return 0;
+}
+
 /* Before anything is loaded: what can be said of the target. 0 or a status. */
 static int check_target(struct attach_args *a)
 {
 	struct statfs fs;
 	struct stat st;
-	char line[64];
-	int rc;
 
-	if (a->pid) {
-		rc = read_line(a->pid, "comm", line, sizeof(line));
-		if (rc)
-			return cli__error(CLI_UNABLE, "-p %d: no such process", a->pid);
-		if (a->pid == getpid())
-			return cli__error(CLI_USAGE, "-p %d: that is frtrace itself", a->pid);
-		if (is_kernel_thread(a->pid))
-			return cli__error(CLI_USAGE,
-					  "-p %d: %s is a thread of the kernel, which runs no "
-					  "steps",
-					  a->pid, line);
-	}
+	if (a->pid)
+		return check_process(a);
 	if (a->cgroup) {
 		if (stat(a->cgroup, &st))
 			return cli__error(CLI_UNABLE,
@@ -264,16 +295,22 @@ static int check_target(struct attach_args *a)
 	return 0;
 }
 
-static int follow_targets(struct follow *f, struct targets *t, const struct attach_args *a)
+static int follow_targets(struct follow *f, struct targets *t, struct attach_args *a)
 {
 	int rc;
 
-	if (a->pid)
-		rc = follow_one(f, t, a->pid, NULL, NULL);
-	else if (a->o.comm)
+	if (a->pid) {
+		rc = follow_fd(f, t, a->fd);
+		if (!rc) {
+			a->fd = -1;
+			if (!count_alive(t)) /* dead, and nobody has waited for it yet */
+				rc = -ESRCH;
+		}
+	} else if (a->o.comm) {
 		rc = follow_comm(f, t, a->o.comm);
-	else
+	} else {
 		rc = follow_cgroup(f, t, a->cgroup);
+	}
 	if (rc == -ESRCH)
 		return cli__error(CLI_UNABLE, "-p %d: it ended before it could be followed",
 				  a->pid);
@@ -312,7 +349,7 @@ int cmd_attach(int argc, char **argv)
 		.doc = "Follows processes that are running already, leaves them undisturbed, and "
 		       "reports which step costs what as the number of network namespaces grows.",
 	};
-	struct attach_args a = { 0 };
+	struct attach_args a = { .fd = -1 };
 	struct follow f = { 0 };
 	struct targets *t = calloc(1, sizeof(*t));
 	char *command = cli__command_line(argc, argv);
@@ -350,6 +387,8 @@ out:
 	for (size_t i = 0; t && i < t->n; i++)
 		if (t->fd[i] >= 0)
 			close(t->fd[i]);
+	if (a.fd >= 0)
+		close(a.fd);
 	follow__close(&f);
 	free(t);
 	free(command);

@@ -183,7 +183,7 @@ static int run_it(struct follow *f, struct run_args *a, struct child *c)
 {
 	int rc, ws = 0, err = 0, status, own;
 
-	rc = trace__add_process(f->s.trace, c->pidfd, c->pid);
+	rc = trace__add_process(f->s.trace, c->pidfd);
 	if (rc)
 		return cli__error(CLI_OWN_FAILURE, "process %d: cannot be followed: %s", c->pid,
 				  strerror(-rc));

@@ -36,11 +36,10 @@ int trace__drop_creator(struct trace *t, unsigned stream)
 	return -ENOTSUP;
 }
 
-int trace__add_process(struct trace *t, int pidfd, pid_t pid)
+int trace__add_process(struct trace *t, int pidfd)
 {
 	(void)t;
 	(void)pidfd;
-	(void)pid;
 	return -ENOTSUP;
 }
 

@@ -82,7 +82,7 @@ static void choose_targets(struct trace *t)
 	if (o->comm)
 		snprintf((char *)t->skel->rodata->target_comm, sizeof(t->skel->rodata->target_comm),
 			 "%s", o->comm);
-	t->skel->rodata->target_cgroup = o->cgroup;
+	t->skel->rodata->knob_cgroup = o->cgroup;
 }
 
 static uint32_t ring_size(const struct trace *t)
@@ -298,13 +298,12 @@ int trace__drop_creator(struct trace *t, unsigned stream)
 #define FOLLOW_ROUNDS 20
 #define FOLLOW_THREADS 100000
 
-int trace__add_process(struct trace *t, int pidfd, pid_t pid)
+int trace__add_process(struct trace *t, int pidfd)
 {
 	int fd = bpf_map__fd(t->skel->maps.walks), err = 0;
 	uint32_t zero = 0, serial = 1, added = 1, all = 0;
 	struct frt_walk w;
 
-	(void)pid; /* the descriptor says it without a race */
 	pthread_mutex_lock(&t->lock);
 	for (int round = 0; round < FOLLOW_ROUNDS && added && !err; round++) {
 		added = 0;

@@ -34,8 +34,9 @@ int trace__open(const struct trace_opts *o, struct trace **out, char *err, size_
 int trace__add_creator(struct trace *t, unsigned stream, volatile uint32_t **cell, uint32_t *task);
 int trace__drop_creator(struct trace *t, unsigned stream);
 
-/* Follows a foreign process and all its threads by pidfd. */
-int trace__add_process(struct trace *t, int pidfd, pid_t pid);
+/* Follows a foreign process and all its threads by pidfd: a number may be another's by now.
+ * -ESRCH when it has gone, or is not in the control group that is followed. */
+int trace__add_process(struct trace *t, int pidfd);
 
 void trace__sampling(struct trace *t, bool on);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # frtrace attach: loops that run already, by process, by name, by control group.
-# timeout: 300
+# timeout: 420
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 isolate "$@"
@@ -247,6 +247,81 @@ check "PID 0" refuses 2 -p 0
 check "a name that is too long" refuses 2 --comm sixteen-bytes-it-is
 check "no such control group" refuses 3 --cgroup /sys/fs/cgroup/no-such-group
 check "a folder that is no control group" refuses 3 --cgroup /tmp
+python3 -c '
+import threading, time
+t = threading.Thread(target=lambda: time.sleep(60))
+t.start()
+print(t.native_id, flush=True)
+t.join()' >tid &
+pid=$!
+for _ in $(seq 100); do [ -s tid ] && break || sleep 0.1; done
+check "a thread that is not the first" refuses 2 -p "$(cat tid)"
+kill "$pid"
+wait "$pid" 2>/dev/null
+
+# held FRTRACE PID: until it has a descriptor of that process
+held() {
+	local i
+	for ((i = 0; i < 1000; i++)); do
+		grep -qs "^Pid:[[:space:]]$2\$" "/proc/$1/fdinfo/"* && return
+		sleep 0.01
+	done
+	return 1
+}
+# Between the look at it and the following of it the programs are loaded.
+sleep 60 &
+gone=$!
+attach early -p "$gone" --for 5
+check "a process is held by a descriptor" held "$pid" "$gone"
+kill "$gone"
+wait "$gone" 2>/dev/null
+wait "$pid"
+check "one that ends between look-up and attach" test $? -eq 3 -a "$(wc -l <early.err)" -eq 1
+check "that is said" grep -q 'ended before it could be followed' early.err
+python3 -c '
+import os, time
+child = os.fork()
+if not child:
+    time.sleep(60)
+print(child, flush=True)
+time.sleep(60)' >child &
+parent=$!
+for _ in $(seq 100); do [ -s child ] && break || sleep 0.1; done
+attach zombie -p "$(cat child)" --for 5
+check "so is one" held "$pid" "$(cat child)"
+kill "$(cat child)"
+wait "$pid"
+check "that nobody has waited for" test $? -eq 3 -a "$(wc -l <zombie.err)" -eq 1
+kill "$parent"
+wait "$parent" 2>/dev/null
+
+# Its number is given to another one meanwhile: that one is not followed.
+if [ -w /proc/sys/kernel/ns_last_pid ]; then
+	cat >reuse.sh <<'END'
+sleep 60 &
+gone=$!
+"$FRTRACE" attach -p "$gone" --for 5 --json --quiet -o none --report reuse.json 2>reuse.err &
+pid=$!
+held "$pid" "$gone" || exit
+kill "$gone"
+wait "$gone"
+for _ in $(seq 20); do
+	echo $((gone - 1)) >/proc/sys/kernel/ns_last_pid
+	bash -c 'echo $$ >other; for i in {1..50}; do unshare -n true; sleep 0.1; done' &
+	other=$!
+	[ "$other" -ne "$gone" ] || break
+	kill "$other"
+done
+wait "$pid"
+echo "$? $((other - gone))" >reuse.out
+kill "$other"
+END
+	export -f held
+	unshare -p -f --mount-proc bash reuse.sh >reuse.log 2>&1
+	check "nor is another that has its number by then" test "$(cat reuse.out)" = "3 0"
+else
+	skip "a number that is given to another" "ns_last_pid cannot be written"
+fi
 check "it ends while it is looked at" sh -c "
 	for i in 1 2 3 4 5; do
 		sleep 0.05 & p=\$!

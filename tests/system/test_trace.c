@@ -455,7 +455,7 @@ static void test_foreign(void **state)
 	assert_int_equal(trace__resume(tracer), 0);
 	pidfd = syscall(SYS_pidfd_open, pid, 0);
 	assert_true(pidfd >= 0);
-	assert_int_equal(trace__add_process(tracer, pidfd, pid), 0);
+	assert_int_equal(trace__add_process(tracer, pidfd), 0);
 	usleep(20000);
 	told->go = 2;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
