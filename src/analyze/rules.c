@@ -311,6 +311,9 @@ int rules__add(struct rules *r, const char *spec, char *err, size_t errlen)
 	rc = check_name(spec, (size_t)(eq - spec), err, errlen);
 	if (rc)
 		return rc;
+	if (!is_utf8(eq + 1)) /* a record could not keep it */
+		return fail(err, errlen, -EINVAL,
+			    "--step '%s': bytes that are no UTF-8; write * for them", shown);
 	n = strlen(eq + 1) > PATTERN_MAX ? WORDS_MAX + 1 : split_words(eq + 1, w, WORDS_MAX);
 	if (!n)
 		return fail(err, errlen, -EINVAL,
@@ -383,7 +386,7 @@ char *rules__summary(const char *args, char *buf, size_t size)
 
 	split_args(&a, args);
 	plain_ip(&a);
-	a.v[0] = last_component(a.v[0]);
+	a.v[0] = *a.v[0] ? last_component(a.v[0]) : "?";
 	/* a program, then at most two plain lower-case words */
 	for (size_t i = 0; i < a.n && i < 3; i++) {
 		size_t len = strlen(a.v[i]);

@@ -133,6 +133,8 @@ int follow__open(struct follow *f, const struct follow_opts *o, const char *mode
 		f->out = f->file.out;
 	}
 	status = open_trace(f);
+	if (!status && f->held && follow__signalled(NULL))
+		status = follow__interrupted();
 	if (!status)
 		status = open_record(f, mode, command);
 	if (status)
@@ -261,4 +263,9 @@ int follow__signalled(bool *from_terminal)
 		signalled = 0;
 	}
 	return sig;
+}
+
+int follow__interrupted(void)
+{
+	return cli__error(128 + signalled, "interrupted before the command was begun");
 }

@@ -50,6 +50,7 @@ struct follow {
 	uint64_t steal;
 	uint32_t missing; /* functions asked for by name, not attached; after the end */
 	bool opened;
+	bool held; /* whom it is to follow waits for it: a signal before is the end of both */
 	char err[512];
 };
 
@@ -71,5 +72,7 @@ void follow__close(struct follow *f);
  * ignored. from_terminal: everybody in the foreground got it too. */
 void follow__signals(void);
 int follow__signalled(bool *from_terminal);
+/* Says that a signal came before there was anything to follow; the exit status. */
+int follow__interrupted(void);
 
 #endif

@@ -3,12 +3,29 @@
 
 #include "cmd/cli.h"
 #include "env/environment.h"
+#include "util/util.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+
+/* JSON is UTF-8; a command line need not be. */
+static json_t *json_of(const char *s)
+{
+	json_t *j = json_string(s);
+	struct arena *a;
+
+	if (j)
+		return j;
+	a = arena__new();
+	if (!a)
+		return NULL;
+	j = json_string(arena__printable(a, s));
+	arena__free(a);
+	return j;
+}
 
 static int write_header(struct session *s, const struct recording *r)
 {
@@ -21,7 +38,7 @@ static int write_header(struct session *s, const struct recording *r)
 	gmtime_r(&now, &tm);
 	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	json_object_set_new(h, "created", json_string(date));
-	json_object_set_new(h, "command", json_string(r->command));
+	json_object_set_new(h, "command", json_of(r->command));
 	json_object_set_new(h, "mode", json_string(r->mode));
 	json_object_set_new(h, "environment", environment__gather(r->ip ? r->ip : "ip", r->sudo));
 	json_object_set_new(h, "options", r->options);

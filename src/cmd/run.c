@@ -187,8 +187,11 @@ static int run_it(struct follow *f, struct run_args *a, struct child *c)
 	if (rc)
 		return cli__error(CLI_OWN_FAILURE, "process %d: cannot be followed: %s", c->pid,
 				  strerror(-rc));
-	if (write(c->go, "g", 1) != 1)
+	if (write(c->go, "g", 1) != 1) {
+		if (follow__signalled(NULL))
+			return follow__interrupted();
 		return cli__error(CLI_OWN_FAILURE, "process %d: %s", c->pid, strerror(errno));
+	}
 	close_fd(&c->go);
 	rc = watch(f, c, &ws);
 	c->pid = 0;
@@ -263,8 +266,9 @@ int cmd_run(int argc, char **argv)
 	follow__signals(); /* also while the programs are loaded */
 	if (!a.o.report)
 		f.out = stderr;
+	f.held = true;
 	status = follow__open(&f, &a.o, "run", command);
-	if (status && status != CLI_USAGE)
+	if (status && status != CLI_USAGE && !follow__signalled(NULL))
 		status = CLI_OWN_FAILURE;
 	if (!status)
 		status = run_it(&f, &a, &c);

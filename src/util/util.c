@@ -287,3 +287,13 @@ char *arena__printable(struct arena *a, const char *s)
 
 	return d ? printable(d, size, s) : NULL;
 }
+
+bool is_utf8(const char *s)
+{
+	for (size_t n; *s; s += n) {
+		n = (unsigned char)*s < 0x80 ? 1 : utf8_length((const unsigned char *)s);
+		if (!n)
+			return false;
+	}
+	return true;
+}

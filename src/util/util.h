@@ -4,6 +4,7 @@
 #define FRTRACE_UTIL_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,5 +41,6 @@ uint64_t now_ns(void); /* CLOCK_MONOTONIC */
  * direction of text as \uNNNN; bounded. Returns dst. */
 char *printable(char *dst, size_t size, const char *s);
 char *arena__printable(struct arena *a, const char *s); /* whole; NULL stays NULL */
+bool is_utf8(const char *s); /* beyond ASCII as printable() takes it; JSON can hold it */
 
 #endif

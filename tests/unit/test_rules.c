@@ -210,6 +210,9 @@ static void test_strange_arguments(void **state)
 	add(r, "odd=prog a\nb");
 	assert_non_null(rules__match(r, "prog\x1f"
 					"a\nb"));
+	add(r, "word=prog \xc3\xa9");
+	assert_int_equal(rules__add(r, "none=prog \xc3", buf, sizeof(buf)), -EINVAL);
+	assert_non_null(strstr(buf, "no UTF-8"));
 	memset(args, '\x1f', 1500);
 	args[1500] = '\0';
 	assert_null(rules__match(r, args));
@@ -232,6 +235,7 @@ static void test_strange_arguments(void **state)
 			    "ip netns add");
 	assert_string_equal(rules__summary("a\nb\xff\x1f-x", buf, sizeof(buf)), "a\\x0ab\\xff");
 	assert_string_equal(rules__summary("", buf, sizeof(buf)), "?");
+	assert_string_equal(rules__summary("\x1flink\x1fset", buf, sizeof(buf)), "? link set");
 	rules__free(r);
 }
 
