@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # frtrace attach: loops that run already, by process, by name, by control group.
-# timeout: 420
+# timeout: 600
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 isolate "$@"
@@ -49,6 +49,16 @@ attached() {
 		sleep 0.05
 	done
 	sleep "${1:-1}"
+}
+
+# held FRTRACE PID: until it has a descriptor of that process
+held() {
+	local i
+	for ((i = 0; i < 3000; i++)); do
+		grep -qs "^Pid:[[:space:]]$2\$" "/proc/$1/fdinfo/"* && return
+		sleep 0.01
+	done
+	return 1
 }
 
 ask() {
@@ -99,11 +109,13 @@ check "its children's rows and gaps are what they took" serve_adds_up
 
 # By name: what runs already, and what comes later.
 cp "$(readlink -f "$(command -v sh)")" frtloop
-echo 'sleep 4; for i in 1 2 3 4; do unshare -n true; done' >loop.sh
+echo 'while [ ! -e begin ]; do sleep 0.1; done; for i in 1 2 3 4; do unshare -n true; done' >loop.sh
 ./frtloop loop.sh &
 first=$!
 attach comm --comm frtloop --for 9
+held "$pid" "$first"
 attached
+touch begin
 ./frtloop -c 'for i in 1 2 3; do unshare -n true; done; :'
 wait "$first"
 wait "$pid"
@@ -259,15 +271,6 @@ check "a thread that is not the first" refuses 2 -p "$(cat tid)"
 kill "$pid"
 wait "$pid" 2>/dev/null
 
-# held FRTRACE PID: until it has a descriptor of that process
-held() {
-	local i
-	for ((i = 0; i < 1000; i++)); do
-		grep -qs "^Pid:[[:space:]]$2\$" "/proc/$1/fdinfo/"* && return
-		sleep 0.01
-	done
-	return 1
-}
 # Between the look at it and the following of it the programs are loaded.
 sleep 60 &
 gone=$!

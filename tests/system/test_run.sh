@@ -32,10 +32,9 @@ lost() {
 		| "\(.key) \(.value)"' "$1.json"
 }
 
-# is NAME 'add=5 …' [NS]: exactly these steps, nothing lost, and the routers' rows
-# and gaps within 2 % (and 1 ms) of what the loop took.
+# is NAME 'add=5 …': exactly these steps, and nothing lost.
 is() {
-	local got ns
+	local got
 	got=$(steps "$1")
 	[ "$got" = "$2" ] || {
 		echo "steps are '$got', not '$2'"
@@ -47,12 +46,17 @@ is() {
 		echo "lost: $got"
 		return 1
 	}
-	[ -n "${3:-}" ] || return 0
-	ns=$(jq '[.levels[].steps[] | select(.step == "router") | .n * .wall_ns.mean] | add' \
-		"$1.json")
-	jq -en --argjson a "$ns" --argjson b "$3" '($a - $b) | fabs < 0.02 * $b + 1e6' \
+}
+
+# took NAME NS: all rows and gaps are within 2 % (and 1 ms) of what the loop,
+# or all loops together, took.
+took() {
+	local ns
+	ns=$(jq '[.levels[] | (.steps[] | select(.step != "router") | .n * .wall_ns.mean),
+		.gap_ns.n * .gap_ns.mean] | add' "$1.json")
+	jq -en --argjson a "$ns" --argjson b "${2:-0}" '($a - $b) | fabs < 0.02 * $b + 1e6' \
 		>/dev/null || {
-		echo "rows and gaps are $ns ns, the loop took $3 ns"
+		echo "rows and gaps are $ns ns, the loop took ${2:-0} ns"
 		return 1
 	}
 }
@@ -81,35 +85,52 @@ clear_netns() {
 	ip -all netns del 2>/dev/null
 }
 
-# measures NAME STEPS CMD…: follows CMD, which prints what its loops took, one number
-# a line; once more when the sum is out, as other load can make it.
-measures() {
-	local name=$1 want=$2
-	shift 2
-	follow "$name" -- "$@"
-	is "$name" "$want" "$(sum "$name.out")" && return
-	echo "once more"
-	clear_netns
-	follow "$name" -- "$@"
-	is "$name" "$want" "$(sum "$name.out")"
+# walls CASE NAME STEPS CMD…: CMD, which follows a loop into NAME.json and writes what its
+# loops took into NAME.out, one number a line. The steps are exactly these and nothing is
+# lost, every time; the walls may come out on the third, as other load is in what the loop
+# takes before its clock and behind it.
+walls() {
+	local case=$1 name=$2 want=$3 try bad
+	shift 3
+	for try in 1 2 3; do
+		"$@"
+		bad=$(is "$name" "$want") || break
+		bad=$(took "$name" "$(sum "$name.out")") && break
+		[ "$try" -eq 3 ] || {
+			echo "retry $case: ${bad//$'\n'/; }"
+			clear_netns
+		}
+	done
+	[ -z "$bad" ] || {
+		fail "$case" "$bad"
+		return 1
+	}
+	pass "$case"
 }
 
-check "a shell script of 2014" measures script "add=15 exec=15 sysctl=15 veth=30" \
-	"$L/script.sh" 15
+# measures CASE NAME STEPS CMD…: the same of `frtrace run`
+measures() {
+	local case=$1 name=$2 want=$3
+	shift 3
+	walls "$case" "$name" "$want" follow "$name" -- "$@"
+}
+
+measures "a shell script of 2014" script "add=15 exec=15 sysctl=15 veth=30" "$L/script.sh" 15
 check "its rows add up to their walls" adds_up script.json
 clear_netns
 
 if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
-	check "the same with sudo" measures sudo "add=8 exec=8 sysctl=8 veth=16 wrapper=40" \
+	measures "the same with sudo" sudo "add=8 exec=8 sysctl=8 veth=16 wrapper=40" \
 		"$L/script.sh" 8 sudo -n
 	check "its rows add up" adds_up sudo.json
 	clear_netns
 	# sudo makes a terminal of its own then, and is three tasks (use_pty)
 	if command -v script >/dev/null; then
-		script -qec "'$FRTRACE' run --json --quiet -o none --report pty.json -- \
-			$L/script.sh 8 sudo -n >pty.out 2>pty.err" /dev/null </dev/null >/dev/null
-		check "and on a terminal" is pty "add=8 exec=8 sysctl=8 veth=16 wrapper=40" \
-			"$(cat pty.out)"
+		on_terminal() {
+			script -qec "'$FRTRACE' run --json --quiet -o none --report pty.json -- \
+				$L/script.sh 8 sudo -n >pty.out 2>pty.err" /dev/null </dev/null >/dev/null
+		}
+		walls "and on a terminal" pty "add=8 exec=8 sysctl=8 veth=16 wrapper=40" on_terminal
 		check "its rows add up too" adds_up pty.json
 		clear_netns
 	fi
@@ -117,7 +138,7 @@ else
 	skip "the same with sudo" "sudo asks for a password or is not here"
 fi
 
-check "four of them in parallel" measures parallel "add=32 exec=32 sysctl=32 veth=64" \
+measures "four of them in parallel" parallel "add=32 exec=32 sysctl=32 veth=64" \
 	sh -c "for i in 1 2 3 4; do $L/script.sh 8 & done; wait"
 check "four loops are four streams" \
 	jq -e '[.levels[].streams] | max == 4' parallel.json
@@ -128,70 +149,64 @@ for i in $(seq 100); do
 	echo "link add bo$i type veth peer name bi$i netns b$i"
 	echo "link set bo$i up"
 done >batch.txt
-check "ip -batch" measures batch "add=100 enter=100 link-up=100 veth=100" \
+measures "ip -batch" batch "add=100 enter=100 link-up=100 veth=100" \
 	"${clock[@]}" ip -batch batch.txt
 clear_netns
 
 many_unshare='a=${EPOCHREALTIME/[.,]/}; for i in {1..20}; do unshare -n true; done
 	b=${EPOCHREALTIME/[.,]/}; echo $(((b - a) * 1000))'
-check "unshare -n true in a loop" measures unshare "unshare=20" bash -c "$many_unshare"
+measures "unshare -n true in a loop" unshare "unshare=20" bash -c "$many_unshare"
 
-check "several netlink messages in one send" measures sends "add=1 rtnl-batch=30" "$B/batch" 30
+measures "several netlink messages in one send" sends "add=1 rtnl-batch=30" "$B/batch" 30
 check "each of them is counted" sh -c \
 	"'$FRTRACE' run -o none -- '$B/batch' 4 2>&1 >/dev/null | grep -q '20 messages in 4 sends'"
 
-check "system calls from C" measures direct "add=20 enter=40 exec=20 sysctl=20 veth=40" \
+measures "system calls from C" direct "add=20 enter=40 exec=20 sysctl=20 veth=40" \
 	"$B/direct" 20
 clear_netns
 
 check "rows of calls add up to their walls" adds_up direct.json
-check "the same from four threads" measures threads \
+measures "the same from four threads" threads \
 	"add=20 enter=40 exec=20 sysctl=20 veth=40" "$B/direct" 5 4
 clear_netns
 
 if command -v python3 >/dev/null; then
-	check "raw system calls from Python" measures python "add=20 enter=60 sysctl=20" \
+	measures "raw system calls from Python" python "add=20 enter=60 sysctl=20" \
 		python3 "$L/raw.py" 20
 else
 	skip "raw system calls from Python" "no python3"
 fi
 
-check "a veth is made, then moved" measures move "add=8 veth=8 veth-move=8" "$L/move.sh" 8
+measures "a veth is made, then moved" move "add=8 veth=8 veth-move=8" "$L/move.sh" 8
 clear_netns
 
-follow held -- sh -c 'for i in 1 2 3 4 5; do unshare -n sleep 1 & done; wait'
-check "nameless namespaces held by processes" is held "unshare=5"
+# Each waits for the process that holds its namespace, beside the others: five loops.
+# shellcheck disable=SC2016 # the inner shell's
+held='for i in 1 2 3 4 5; do
+	{ a=${EPOCHREALTIME/[.,]/}; unshare -n sleep 1; b=${EPOCHREALTIME/[.,]/}
+	  echo $(((b - a) * 1000)); } &
+done; wait'
+measures "nameless namespaces held by processes" held "unshare=5" bash -c "$held"
+measures "and by processes that stay" stay "unshare=12" "$L/holders.sh" 12
 
-cat >kill.sh <<END
-$L/script.sh 1000 &
-while [ \$(ls /run/netns 2>/dev/null | wc -l) -lt 6 ]; do sleep 0.1; done
-kill -9 \$!
-wait
-sleep 0.3
-END
-follow killed -- sh kill.sh
-made=$(find /run/netns -name 'bar-*' | wc -l)
-adds=$(jq '[.levels[].steps[] | select(.step == "add") | .instances] | add' killed.json)
-check "a loop killed midway: $adds of $made routers are there" \
-	test "$adds" -ge $((made - 1)) -a "$adds" -le $((made + 1))
+# The loop's last command goes on without it; cat ends with that.
+measures "a loop killed midway" killed "add=15 exec=15 sysctl=14 veth=14" \
+	sh -c "'$L/killed.sh' 15 | cat"
+check "what it made is there" test "$(find /run/netns -name 'k*' | wc -l)" -eq 15
 clear_netns
 
-follow short --step tiny=true -- "$L/true.sh" 200
-check "two hundred processes of a millisecond" is short "tiny=200" "$(sum short.out)"
+walls "two hundred processes of a millisecond" short "tiny=200" \
+	follow short --step tiny=true -- "$L/true.sh" 200
 
 if [ -w /proc/sys/kernel/ns_last_pid ]; then
-	echo 'for i in 1 2 3 4; do
-		unshare -n sh -c "echo \$\$ >>pids"
-		echo 200 >/proc/sys/kernel/ns_last_pid
-	done' >same.sh
-	follow same -- unshare -p -f --mount-proc sh same.sh
-	check "one PID again and again" is same "sysctl=4 unshare=4"
-	check "it was the same PID" test "$(tail -n 3 pids | sort -u | wc -l)" -eq 1
+	measures "one PID again and again" same "sysctl=10 unshare=10" \
+		unshare -p -f --mount-proc "$L/same.sh" 10
+	check "it was the same PID" test "$(sort pids | uniq -c | awk '{ print $1 % 10 }')" = 0
 else
 	skip "one PID again and again" "ns_last_pid cannot be written"
 fi
 
-check "a loop in a PID namespace" measures pidns "add=12 exec=12 sysctl=12 veth=24" \
+measures "a loop in a PID namespace" pidns "add=12 exec=12 sysctl=12 veth=24" \
 	unshare -p -f --mount-proc "$L/script.sh" 12
 clear_netns
 
@@ -213,10 +228,19 @@ done'
 check "wrappers are looked through" is wrapped "add=3 delete=3 exec=6 veth=3 wrapper=15"
 clear_netns
 
+# until FILE LINES: until so many lines are there (a slow machine may take its time)
+until_lines() {
+	local i
+	for ((i = 0; i < 300; i++)); do
+		[ ! -e "$1" ] || [ "$(wc -l <"$1")" -lt "$2" ] || return 0
+		sleep 0.1
+	done
+	return 1
+}
 if command -v script >/dev/null; then
-	(sleep 3; printf '\003'; sleep 2) |
+	(until_lines rounds 5; printf '\003'; until_lines int 1; sleep 1) |
 		script -qec "'$FRTRACE' run --json --quiet -o none --report int.json -- sh -c \
-			'trap \"echo reached >int; exit 9\" INT; while :; do unshare -n true; sleep 0.1; done'" \
+			'trap \"echo reached >int; exit 9\" INT; while :; do unshare -n true; echo x >>rounds; sleep 0.1; done'" \
 			/dev/null >/dev/null
 	check "Ctrl-C ends the loop, whose status is kept" test $? -eq 9
 	check "it reached the loop" grep -q reached int
@@ -255,14 +279,34 @@ echo 'not a program' >noexec
 check "not executable" status_is 126 ./noexec
 check "the default report goes to stderr" sh -c \
 	"'$FRTRACE' run -o none -- true 2>&1 >/dev/null | grep -q FINDING"
-"$FRTRACE" run --quiet -o none --report term.json --json -- sh -c 'trap "kill \$!; exit 9" TERM; sleep 20 & wait' \
-	>/dev/null 2>&1 &
+"$FRTRACE" run --quiet -o none --report term.json --json -- sh -c \
+	'trap "kill \$!; exit 9" TERM; sleep 60 & echo x >>begun; wait' >/dev/null 2>&1 &
 pid=$!
-sleep 1.5
+until_lines begun 1
 kill -TERM "$pid"
 wait "$pid"
 check "a signal for frtrace reaches the loop" test $? -eq 9
 check "and the report is written" jq -e .schema term.json
+
+
+# While everything is attached there is nothing yet that a signal could be passed to.
+loading() { # until its programs are being loaded
+	local i
+	for ((i = 0; i < 300; i++)); do
+		grep -qs '^prog_id' "/proc/$1/fdinfo/"* && return
+		sleep 0.01
+	done
+	return 1
+}
+echo old >early.txt
+"$FRTRACE" run --quiet -o early.frt --report early.txt -- touch early.ran 2>early.err &
+pid=$!
+check "its programs are loaded" loading "$pid"
+kill -TERM "$pid"
+wait "$pid"
+check "a signal before the command begins ends both" test $? -eq 143 -a ! -e early.ran
+check "it is said in a line, and nothing is written" sh -c \
+	'[ "$(wc -l <early.err)" -eq 1 ] && [ ! -e early.frt ] && grep -qx old early.txt'
 
 # The report stands in its place when it is whole, and belongs to who asked for it.
 echo old >kept.txt
@@ -308,6 +352,20 @@ follow strange -- sh -c 'for a in "$@"; do unshare -n true "$a"; done; unshare -
 check "argv that is long, odd or empty" is strange "unshare=5"
 check "what was cut is counted" grep -q '2 commands have longer arguments' strange.json
 
+# So are they in a record that keeps them, as are strange names of programs, or none.
+odd=$(printf 'a\nb\033[31m\377')
+cp "$(command -v ip)" "$odd"
+"$FRTRACE" run --by command --argv --quiet -o odd.frt --report odd.txt -- bash -c \
+	'for a in "$@"; do unshare -n true "$a"; done; "./$0" link set lo up; (exec -a "" ip link set lo up)' \
+	"$odd" "$long" "$odd" '' 2>/dev/null
+check "a record keeps them" jq -en \
+	'[inputs | .levels[].steps[] | select(.step == "unshare" or .step == "other") | .instances] == [3, 2]' \
+	<("$FRTRACE" report --json odd.frt)
+check "what is printed of them is text" sh -c \
+	'LC_ALL=C grep -q "^20[^ ]* · frtrace run" odd.txt && grep -qF "is: ? link set ×1, a\x0ab" odd.txt && iconv -f utf-8 -t utf-8 odd.txt >/dev/null &&
+	 ! LC_ALL=C grep -q "[[:cntrl:]]" odd.txt'
+check "so is its export" sh -c "'$FRTRACE' export odd.frt --format trace | jq -e '.traceEvents | length > 5'"
+
 follow other --by command -- sh -c 'for i in 1 2 3; do ip rule show; ip netns add o$i; done'
 check "what no rule names is other" is other "add=3 other=3"
 check "and its commands are listed" grep -q 'other is: ip ×3' other.json
@@ -326,6 +384,7 @@ check "the command without --" usage true
 check "an unknown --by" usage --by thread -- true
 check "a rule without =" usage --step x -- true
 check "a rule without a pattern" usage --step x= -- true
+check "a rule that is no text" usage --step "$(printf 'x=ip \377')" -- true
 check "--every 0" usage --every 0 -- true
 check "no such user" usage --user no-such-user -- true
 
