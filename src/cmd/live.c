@@ -8,11 +8,15 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #define ROWS 24
+#define HEIGHT 24    /* of a terminal that does not say */
+#define LEFT 4	     /* lines of it for the command, at least */
 #define RUNNING 1024 /* commands at one time; what finds no room is not shown */
 
 static struct {
@@ -29,7 +33,7 @@ static struct {
 	struct syscalls sys;
 	bool opened;
 	uint64_t drawn;
-	unsigned lines;
+	unsigned lines, height; /* of the table, of the screen that it is on */
 } live;
 
 static struct row *row_named(const char *name)
@@ -97,42 +101,99 @@ void live__take(struct rules *rules, enum frt_rec type, const void *item)
 	}
 }
 
-/* Over the table drawn before. s: seconds since then. */
-static void draw(FILE *out, uint64_t existing, double s)
+/* The whole screen is the command's again. */
+static void give_back(FILE *out)
 {
 	if (live.lines)
-		fprintf(out, "\033[%uA\r\033[J", live.lines);
-	fprintf(out, "%" PRIu64 " existing network namespaces\n", existing);
-	fprintf(out, "%-24s %10s %10s %10s\n", "STEP", "n", "/s", "MEAN ms");
-	live.lines = 2;
+		fprintf(out, "\0337\033[r\033[%u;1H\033[J\0338", live.height - live.lines + 1);
+	live.lines = 0;
+}
+
+/* The lowest lines of the screen become the table's own; what the command prints scrolls
+ * above them. */
+static void reserve(FILE *out, unsigned lines, unsigned height)
+{
+	unsigned more;
+
+	if (live.height != height)
+		give_back(out);
+	more = lines - live.lines;
+	for (unsigned i = 0; i < more; i++)
+		fputs("\033D", out);
+	if (more)
+		fprintf(out, "\033[%uA\0337\033[1;%ur\0338", more, height - lines);
+	live.lines = lines;
+	live.height = height;
+}
+
+static void begin_line(FILE *out, unsigned i)
+{
+	fprintf(out, "\033[%u;1H\033[2K", live.height - live.lines + 1 + i);
+}
+
+/* s: seconds since the last time. */
+static void draw(FILE *out, uint64_t existing, double s, unsigned height)
+{
+	unsigned lines = 2, at = 2;
+
+	for (size_t i = 0; i <= ROWS; i++)
+		lines += live.row[i].n > 0;
+	if (lines > height - LEFT)
+		lines = height - LEFT;
+	reserve(out, lines, height);
+	fputs("\0337\033[?7l", out);
+	begin_line(out, 0);
+	fprintf(out, "%" PRIu64 " existing network namespaces", existing);
+	begin_line(out, 1);
+	fprintf(out, "%-24s %10s %10s %10s", "STEP", "n", "/s", "MEAN ms");
 	for (size_t i = 0; i <= ROWS; i++) {
 		struct row *r = &live.row[i];
 
 		if (!r->n)
 			continue;
-		fprintf(out, "%-24s %10" PRIu64 " %10.1f %10.3f\n", r->name, r->n,
-			s > 0 ? (double)(r->n - r->before) / s : 0,
-			(double)r->ns / (double)r->n / 1e6);
+		if (at < lines) {
+			begin_line(out, at++);
+			fprintf(out, "%-24s %10" PRIu64 " %10.1f %10.3f", r->name, r->n,
+				s > 0 ? (double)(r->n - r->before) / s : 0,
+				(double)r->ns / (double)r->n / 1e6);
+		}
 		r->before = r->n;
-		live.lines++;
 	}
-	fflush(out);
+	fputs("\033[?7h\0338", out);
+}
+
+static unsigned screen_height(void)
+{
+	struct winsize ws;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &ws) || !ws.ws_row ? HEIGHT : ws.ws_row;
 }
 
 void live__draw(uint64_t existing)
 {
+	unsigned height = screen_height();
 	uint64_t now = now_ns();
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out;
 
 	if (!live.opened)
 		open_live();
-	if (!isatty(STDERR_FILENO))
+	if (!isatty(STDERR_FILENO) || height < LEFT + 2)
 		return;
-	draw(stderr, existing, (double)(now - live.drawn) / 1e9);
+	out = open_memstream(&text, &size);
+	if (!out)
+		return;
+	draw(out, existing, (double)(now - live.drawn) / 1e9, height);
 	live.drawn = now;
+	if (!fclose(out))
+		fwrite(text, 1, size, stderr); /* at once: the command writes there, too */
+	free(text);
 }
 
 void live__end(void)
 {
+	give_back(stderr);
 	if (live.opened)
 		syscalls__close(&live.sys);
 	memset(&live, 0, sizeof(live));

@@ -9,7 +9,7 @@
 
 /* One record struct passes by. */
 void live__take(struct rules *rules, enum frt_rec type, const void *item);
-/* Draws the table over the one before; existing namespaces as just counted. */
+/* Draws the table, below what the command prints; existing namespaces as just counted. */
 void live__draw(uint64_t existing);
 /* Leaves the terminal as it was. */
 void live__end(void);

@@ -254,7 +254,8 @@ if command -v script >/dev/null; then
 	script -qec "'$FRTRACE' run --live -o none --report live.txt -- sh -c \
 		'for i in 1 2 3; do unshare -n true; sleep 1; done'" live.tty >/dev/null
 	check "--live shows steps, their rate and what exists" sh -c \
-		'grep -q "existing network namespaces" live.tty && grep -q "^unshare  *[23] " live.tty'
+		'grep -q "existing network namespaces" live.tty && grep -q "H.\[2Kunshare  *[23] " live.tty'
+	check "and takes them away at the end" grep -q '\[r.\[[0-9]*;1H.\[J.8' live.tty
 else
 	skip "--live" "no script(1)"
 fi
