@@ -5,7 +5,7 @@
 # operation write down when; the report must find the waiting in its class and
 # name the holder. Others burn CPU in answer to links, or let namespaces die.
 # With arguments only the cases of these names are run: rtnl mounts flock moved background
-# bulk daemon streams deleted ftrace storm.
+# bulk daemon streams deleted ftrace storm outlives stackless.
 # shellcheck disable=SC2016,SC2317 # the dollars are jq's; cases are called through check
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -17,6 +17,8 @@ need_tools zcat
 	skip_all "no tracing here"
 helper=
 cases=" $* "
+# An emulated machine takes a second for a router where another takes 30 ms.
+slow=$([ -n "${FRT_VM:-}" ] && echo 2 || echo 1)
 
 # wanted CASE
 wanted() {
@@ -48,6 +50,27 @@ run() {
 		-o "$name.frt" "$@" \
 		>"$name.json" 2>"$name.err" </dev/null || {
 		echo "frtrace ended with status $?: $(cat "$name.err")"
+		return 1
+	}
+}
+
+# nothing_lost FILE: from 7.0 on a program that was preempted is skipped where another task
+# comes to it; that is told, and no more may be lost than it explains.
+nothing_lost() {
+	jq -e --argjson skips "$([ "$(uname -r | cut -d. -f1)" -ge 7 ] && echo true || echo false)" '
+		.loss | if $skips then .unpaired <= .missed and ([.[]] | add) == .unpaired + .missed
+			else ([.[]] | add) == 0 end' "$1" >/dev/null && return
+	jq -c .loss "$1"
+	return 1
+}
+
+# sums_hold but for that.
+adds_up() {
+	local bad
+	nothing_lost "$1" || return 1
+	bad=$(sums_hold "$1" | grep -v '^lost: ')
+	[ -z "$bad" ] || {
+		echo "$bad"
 		return 1
 	}
 }
@@ -104,12 +127,12 @@ contention=$("$FRTRACE" --at 0 --routers 2 --warmup 0 --settle 0 --quiet -o prob
 	zcat probe.frt 2>/dev/null | head -n 1 | jq -r '.probes.contention')
 
 ! wanted rtnl ||
-	check_held "rtnl_mutex held by a group delete of 400 links" lock:rtnl_mutex 40 rtnl 400
+	check_held "rtnl_mutex held by a group delete of 400 links" lock:rtnl_mutex $((40 / slow)) rtnl 400
 ! wanted mounts ||
-	check_held "namespace_sem held by a recursive bind of 4000 mounts" lock:namespace_sem 40 mounts 4000
+	check_held "namespace_sem held by a recursive bind of 4000 mounts" lock:namespace_sem $((40 / slow)) mounts 4000
 # the directory is locked by `ip netns add`; until it is there nobody can hold it
 mkdir -p /run/netns
-! wanted flock || check_held "a lock on a file" lock:file 40 flock /run/netns
+! wanted flock || check_held "a lock on a file" lock:file $((40 / slow)) flock /run/netns
 
 # A veth moved after it was made: an action of its own, with the grace period in it.
 moved() {
@@ -168,30 +191,42 @@ background() {
 }
 ! wanted background || check "cleanup_net of others: holder and outside, in no step" background
 
-# Others delete hundreds of namespaces at once while routers are made.
+# Others delete hundreds of namespaces while routers are made: from the first router on, in
+# ten bursts, since where all is slow they would be gone before it, or all at its end.
 bulk() {
 	local bad i
 	for ((i = 0; i < 300; i++)); do
 		echo "netns add bulk$i"
 	done | ip -batch - || return 1
-	start bash -c 'sleep 1; for ((i = 0; i < 300; i++)); do echo "netns del bulk$i"; done |
-		ip -batch -; while :; do sleep 1; done' || return 1
+	start bash -c 'until find /run/netns -name "bar-*" | grep -q .; do sleep 0.02; done
+		for ((i = 0; i < 300; i++)); do
+			[ $((i % 30)) != 29 ] || sleep 0.1
+			echo "netns del bulk$i"
+		done | ip -batch -
+		while :; do sleep 1; done' || return 1
 	bad=$(run bulk --routers 30)
 	stop_helper
 	[ -z "$bad" ] || {
 		echo "$bad"
 		return 1
 	}
-	# all of them were freed meanwhile, by runs that are nobody's here; nothing is lost
-	jq -e '([.outside[] | select(.task == "cleanup_net" and .cpu_ns > 0)] | length) == 1 and
-		([.deferred[] | select(.function == "cleanup_net") | select(.step != "delete" or .n > 30)] |
-			length) == 0 and
-		([.levels[0].steps[].actions[]?.waits[].holders[]? | select(.task == "cleanup_net") | .kind] |
-			all(. == "workqueue")) and
-		([.loss[]] | add) == 0' bulk.json >/dev/null || {
-		jq -c '[.outside[] | select(.task == "cleanup_net")], .deferred, .loss' bulk.json
+	[ -z "$(find /run/netns -name 'bulk*')" ] || {
+		echo "they were not all deleted meanwhile"
 		return 1
 	}
+	# all of them were freed meanwhile, by runs that are nobody's here; ours are ours and no
+	# more (fewer where they wait behind those of others until the run is over); nothing is lost
+	jq -e '([.outside[] | select(.task == "cleanup_net" and .cpu_ns > 0)] | length) == 1 and
+		[.deferred[] | select(.function == "cleanup_net")] == [.deferred[] |
+			select(.function == "cleanup_net" and .step == "delete")] and
+		([.deferred[] | select(.function == "cleanup_net") | .n] | add // 0) <= 30 and
+		([.levels[0].steps[].actions[]?.waits[].holders[]? | select(.task == "cleanup_net") | .kind] |
+			all(. == "workqueue"))' bulk.json >/dev/null || {
+		jq -c '[.outside[] | select(.task == "cleanup_net")], .deferred,
+			.levels[0].deferred_unfinished' bulk.json
+		return 1
+	}
+	nothing_lost bulk.json
 }
 ! wanted bulk || check "300 namespaces of others deleted in bulk meanwhile: in no step" bulk
 
@@ -216,7 +251,7 @@ streams() {
 	local bad try n
 	for try in 1 2; do
 		for n in 1 16; do
-			bad=$(run "streams$n" --routers 48 --streams "$n")
+			bad=$(run "streams$n" --routers $((slow > 1 ? 32 : 48)) --streams "$n")
 			[ -z "$bad" ] || {
 				echo "$bad"
 				return 1
@@ -281,7 +316,8 @@ as_ftrace_says() {
 	for event in execute_start execute_end; do
 		echo 1 >"$t/events/workqueue/workqueue_$event/enable" || return 1
 	done
-	bad=$(run ftrace --routers 200)
+	# where all is slow they are made the short way; they are deleted as by any other
+	bad=$(run ftrace --routers 200 ${FRT_VM:+--mode lean})
 	for event in execute_start execute_end; do
 		echo 0 >"$t/events/workqueue/workqueue_$event/enable"
 	done
@@ -323,16 +359,76 @@ storm() {
 		echo "$bad"
 		return 1
 	}
-	sums_hold storm.json || return 1
+	adds_up storm.json || return 1
 	[ "$(nproc)" -lt 2 ] || [ "$contention" != true ] ||
 		jq -e --argjson s $((SECONDS - began)) '
 			.levels[0] as $l | ([$l.spinlocks[].n] | add // 0) as $told |
-			$told > 0 and $told <= $l.spinlocks_contended and $told <= 1000 * ($s + 2) and
-			([.loss[]] | add) == 0' storm.json >/dev/null || {
+			$told > 0 and $told <= $l.spinlocks_contended and $told <= 1000 * ($s + 2)
+			' storm.json >/dev/null || {
 		jq -c '.loss, (.levels[0] | .spinlocks_contended, .spinlocks)' storm.json
 		return 1
 	}
 }
+# The last command of a level leaves the kernel more to free than the level lasts: cleanup_net
+# outlives it, which is counted and said, and the run ends as it should.
+outlives() {
+	local bad i try
+	cat >leave.sh <<'EOF'
+[ "$1" -ne 2 ] || ls /run/netns | sed -n 's/^late/netns del late/p' | ip -batch -
+EOF
+	for try in 1 2; do
+		for ((i = 0; i < 200 / slow; i++)); do
+			echo "netns add late$i"
+		done | ip -batch - || return 1
+		bad=$(run outlives --routers 2 --warmup 0 --create "sh $T/leave.sh {i}" --destroy true)
+		[ -n "$bad" ] || "$FRTRACE" report --view deferred outlives.frt >outlives.txt 2>&1 ||
+			bad=$(cat outlives.txt)
+		[ -n "$bad" ] || jq -e '.levels[0].deferred_unfinished > 0' outlives.json >/dev/null ||
+			bad="nothing outlived it"
+		[ -n "$bad" ] || grep -q 'not run to the end' outlives.txt ||
+			bad="it is not said: $(cat outlives.txt)"
+		[ -n "$bad" ] || bad=$(adds_up outlives.json)
+		[ -n "$bad" ] || return 0
+		echo "try $try: $bad"
+		sh leave.sh 2
+	done
+	return 1
+}
+! wanted outlives || check "work that outlives its level is counted and said" outlives
+
+# Where no stack can be walked (kernel.perf_event_max_stack is 0: the whole machine's, so in
+# a guest only): classes come from the calls alone, no function is named, nothing is lost.
+stackless() {
+	local bad was
+	was=$(cat /proc/sys/kernel/perf_event_max_stack)
+	echo 0 >/proc/sys/kernel/perf_event_max_stack || return 1
+	bad=$(run stackless --freq 499 --routers 10)
+	echo "$was" >/proc/sys/kernel/perf_event_max_stack
+	[ -n "$bad" ] || bad=$(adds_up stackless.json)
+	[ -n "$bad" ] || bad=$("$FRTRACE" report stackless.frt 2>&1 >/dev/null)
+	[ -n "$bad" ] || bad=$(zcat stackless.frt | grep -m 3 '^{"node"')
+	[ -z "$bad" ] || {
+		echo "$bad"
+		return 1
+	}
+	jq -e '[.levels[0].steps[].actions[]?] as $a | ([$a[].waits[].ns] | add) > 0 and
+		([$a[].waits[].class | select(test("^(rcu:|lock:[^f])"))] == []) and
+		([$a[].frames[]?.frame] - ["[no stack]", "[not sampled]"] == []) and
+		([.outside[].frames // empty | select(test("^\\[(user|no stack)\\]") | not)] == [])
+		' stackless.json >/dev/null || {
+		jq -c '[.levels[0].steps[].actions[]? | [.action, .frames, [.waits[].class]]],
+			[.outside[].frames]' stackless.json
+		return 1
+	}
+}
+if ! wanted stackless; then
+	:
+elif [ -n "${FRT_VM:-}" ]; then
+	check "without stacks: classes by calls, no function named" stackless
+else
+	skip "without stacks: classes by calls, no function named" "a setting of the whole machine"
+fi
+
 ! wanted storm || check "a storm of contended locks: counted, and told within limits" storm
 
 ! wanted ftrace || [ -d /sys/kernel/tracing/instances ] || mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null

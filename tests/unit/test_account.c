@@ -268,6 +268,40 @@ static void sample(struct frt_trail *t, uint32_t task, uint32_t seq, enum frt_mo
 	};
 }
 
+/* The first call unshare of the second router, which is sampled. */
+static const struct frt_call *sampled_call(struct world *w)
+{
+	w->t.router.v[1].flags |= FRT_ROUTER_SAMPLED;
+	for (size_t i = 0; i < w->t.call.n; i++)
+		if (w->t.call.v[i].nr == NR_UNSHARE && w->t.call.v[i].instance > 5)
+			return &w->t.call.v[i];
+	fail();
+	return NULL;
+}
+
+/* Stacks that could not be walked: counted, their time measured as ever, no function named. */
+static void no_stacks(void **state)
+{
+	const struct frt_call *c;
+	const struct frt_action *a;
+	struct frt_profile *p;
+	struct world w;
+
+	(void)state;
+	build(&w);
+	c = sampled_call(&w);
+	for (unsigned i = 0; i < 5; i++)
+		sample(&w.t, c->task, c->seq, FRT_MODE_CALL, true, c->t0 + 10 + i, 0);
+	p = profile_of(&w.t);
+	a = action_of(row_of(p, 0, "exec"), "unshare(NEWNS)");
+	assert_int_equal(a->nframes, 1);
+	assert_string_equal(a->frames[0].frame, "[no stack]");
+	assert_int_equal(a->frames[0].samples, 5);
+	near(a->frames[0].self_ns, 300);
+	profile__free(p);
+	trail__drop(&w.t);
+}
+
 /*
  * Seven samples in unshare(NEWNS), 900 ns over three routers: 4 in copy_tree below
  * copy_mnt_ns, 1 in a copy of it (.constprop.0), 2 in clone_mnt below both, one of them
@@ -276,23 +310,20 @@ static void sample(struct frt_trail *t, uint32_t task, uint32_t seq, enum frt_mo
  */
 static void frames(void **state)
 {
-	uint32_t top, copy, twin, clone, again, task = 0, seq = 0;
+	uint32_t top, copy, twin, clone, again, task, seq;
+	const struct frt_call *c;
 	struct frt_profile *p;
 	const struct frt_steprow *r;
 	const struct frt_action *a;
-	uint64_t at = 0, sum = 0;
+	uint64_t at, sum = 0;
 	struct world w;
 
 	(void)state;
 	build(&w);
-	for (size_t i = 0; i < w.t.call.n; i++)
-		if (w.t.call.v[i].nr == NR_UNSHARE && w.t.call.v[i].instance > 5) {
-			task = w.t.call.v[i].task;
-			seq = w.t.call.v[i].seq;
-			at = w.t.call.v[i].t0;
-			break;
-		}
-	w.t.router.v[1].flags |= FRT_ROUTER_SAMPLED;
+	c = sampled_call(&w);
+	task = c->task;
+	seq = c->seq;
+	at = c->t0;
 	top = trail__frame(&w.t, 0, "copy_mnt_ns");
 	copy = trail__frame(&w.t, top, "copy_tree");
 	twin = trail__frame(&w.t, top, "copy_tree.constprop.0");
@@ -487,10 +518,10 @@ static void worst(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds_and_walls), cmocka_unit_test(actions_and_waits),
-		cmocka_unit_test(frames),	   cmocka_unit_test(samples_left_out),
-		cmocka_unit_test(functions),	   cmocka_unit_test(order_of_lines),
-		cmocka_unit_test(worst),
+		cmocka_unit_test(kinds_and_walls),  cmocka_unit_test(actions_and_waits),
+		cmocka_unit_test(no_stacks),	    cmocka_unit_test(frames),
+		cmocka_unit_test(samples_left_out), cmocka_unit_test(functions),
+		cmocka_unit_test(order_of_lines),   cmocka_unit_test(worst),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,9 +3,10 @@
 # kernels: 5.10 newest
 # vm: --memory 3072
 #
-# Ground truth of waiting on other kernels: the cases of tests/system/test_waits.sh, most where a
+# Ground truth of waiting on other kernels: the cases of tests/system/test_waits.sh where a
 # helper holds a lock and writes down when. 5.10 does not tell of contended locks: there
-# holders come from stacks and wakings, and the report must say so.
+# holders come from stacks and wakings, and the report must say so. The other cases are in
+# test_outside.sh and test_streams.sh.
 set -euo pipefail
 
 bad=0
@@ -14,10 +15,7 @@ fail() {
 	bad=1
 }
 
-cases='rtnl mounts flock moved background ftrace deleted'
-[ "$FRT_VM" = 5.10 ] || cases+=' daemon'
-# shellcheck disable=SC2086 # words
-tests/system/test_waits.sh $cases | tee /tmp/cases ||
+tests/system/test_waits.sh rtnl mounts flock moved | tee /tmp/cases ||
 	fail "ground truth, see above"
 # Nobody else is here: nothing is skipped.
 ! grep '^skip' /tmp/cases || fail "a case was skipped"
