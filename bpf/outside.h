@@ -52,8 +52,8 @@ static __always_inline void outside__sampled(void *ctx, struct frt_cpu *c, bool 
 	if (!(u32)bpf_get_current_pid_tgid())
 		return; /* idle */
 	name__of(&p.name, current_task());
-	if (in_kernel && bpf_get_stack(ctx, &p.ip, sizeof(p.ip), 0) < 0)
-		return;
+	if (in_kernel && bpf_get_stack(ctx, &p.ip, sizeof(p.ip), 0) <= 0)
+		p.ip = FRT_IP_NONE;
 	n = bpf_map_lookup_elem(&places, &p);
 	if (!n && bpf_map_update_elem(&places, &p, &one, BPF_NOEXIST)) {
 		/* no room: where the rest was is not told, how often is */

@@ -53,8 +53,11 @@ struct frt_wake {
 	__u64 stack[FRT_WAKE_STACK_MAX];
 };
 
-/* Where a name was when a sample was taken: the innermost kernel function, or user code
- * (ip 0). Address by address: user space sums them by function. */
+/* Where a name was when a sample was taken: the innermost kernel function, user code, or
+ * the kernel where no stack could be walked. Address by address: user space sums them by
+ * function. */
+#define FRT_IP_USER 0
+#define FRT_IP_NONE 1
 struct frt_place {
 	struct frt_name name;
 	__u64 ip;

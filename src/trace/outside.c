@@ -115,7 +115,9 @@ static int by_name_and_count(const void *a, const void *b)
 static int add_place(struct trace *t, const struct frt_place *key, uint64_t n)
 {
 	const char *name = name_of(t, &key->name);
-	const char *frame = key->ip ? stacks__frame(t->stacks, key->ip) : "[user]";
+	const char *frame = key->ip == FRT_IP_USER   ? "[user]"
+			    : key->ip == FRT_IP_NONE ? "[no stack]"
+						     : stacks__frame(t->stacks, key->ip);
 	struct outside *o = &t->outside;
 
 	if (!name)
