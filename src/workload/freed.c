@@ -118,7 +118,8 @@ int freed__links(struct workload *w, const struct wrouter *gone, size_t n)
 	return rc;
 }
 
-int freed__wait(struct workload *w, const struct wrouter *gone, size_t n, uint64_t target)
+int freed__wait(struct workload *w, const struct wrouter *gone, size_t n, uint64_t target,
+		bool others)
 {
 	uint64_t last = now_ns(), count;
 	int rc = 0;
@@ -137,7 +138,8 @@ int freed__wait(struct workload *w, const struct wrouter *gone, size_t n, uint64
 		return wl__fail(w, rc, "interrupted");
 	if (rc || !n)
 		return rc;
-	if (w->o.hooks.count && !w->o.hooks.count(w->o.hooks.ctx, &count) && count <= target)
+	if (!others && w->o.hooks.count && !w->o.hooks.count(w->o.hooks.ctx, &count) &&
+	    count <= target)
 		return 0;
 	for (int k = 0; !rc && k < 2; k++)
 		rc = wl__threads_or_self(w, 1, sentinel_main, NULL);

@@ -257,8 +257,10 @@ int rundir__undo(bool dry);
 int remove__names(struct workload *w, struct wrouters *list, const char *what);
 /* umount and unlink of one name; 0, -ENOENT, -errno. */
 int remove__name(const char *name);
-/* freed.c: waits until the kernel has freed what was removed. */
-int freed__wait(struct workload *w, const struct wrouter *gone, size_t n, uint64_t target);
+/* freed.c: waits until the kernel has freed what was removed. target: how many are left
+ * then; others: of somebody else's some went, so that as few may be left before. */
+int freed__wait(struct workload *w, const struct wrouter *gone, size_t n, uint64_t target,
+		bool others);
 int freed__links(struct workload *w, const struct wrouter *gone, size_t n);
 
 /* foreign.c: runs --destroy for what --create made. */

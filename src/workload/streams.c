@@ -362,7 +362,8 @@ int workload__delete_created(struct workload *w, struct frt_level *l)
 		return rc; /* the rest stays on the list for remove_all */
 	}
 	t0 = now_ns();
-	rc = freed__wait(w, w->made.v, w->made.n, l->existing);
+	rc = freed__wait(w, w->made.v, w->made.n, l->existing,
+			 l->existing_end < l->existing + w->made.n);
 	l->free_wait_ns = now_ns() - t0;
 	backlog__end(w, l->existing);
 	w->made.n = w->made_next = 0;

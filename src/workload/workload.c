@@ -235,7 +235,7 @@ static int remove_list(struct workload *w, struct wrouters *list)
 	if (!list->n)
 		return 0;
 	rc = remove__names(w, list, "removing");
-	wait = freed__wait(w, list->v, list->n, 0);
+	wait = freed__wait(w, list->v, list->n, 0, false);
 	if (!rc && !wait)
 		list->n = 0;
 	return rc ? rc : wait;
