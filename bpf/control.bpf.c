@@ -2,7 +2,7 @@
 /*
  * Programs the loader runs itself (BPF_PROG_TEST_RUN, in its own context):
  * they begin and end following where a program outside the kernel cannot do it
- * without a race, and count namespaces.
+ * without a race, count namespaces, and read what undoes one.
  */
 #include "account.h"
 
@@ -149,6 +149,25 @@ int frt_unfollow(struct bpf_raw_tracepoint_args *ctx)
 	if (have && *have == slot)
 		bpf_map_delete_elem(&pids, &tid);
 	return 1;
+}
+
+#define UNDO(o, field) \
+	(bpf_core_field_exists(struct pernet_operations, field) ? (u64)BPF_CORE_READ(o, field) : 0)
+
+/* The pernet_operations behind args[0], a place in their list. */
+SEC("raw_tp")
+int frt_next_operations(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct list_head *pos = (void *)ctx->args[0], *next = BPF_CORE_READ(pos, next);
+	struct pernet_operations *o = (void *)next -
+				      bpf_core_field_offset(struct pernet_operations, list);
+
+	ops_at = BPF_CORE_READ(next, prev) == pos ? (u64)next : 0;
+	ops_undo[FRT_UNDO_PRE_EXIT] = UNDO(o, pre_exit);
+	ops_undo[FRT_UNDO_RTNL] = UNDO(o, exit_rtnl) ?: UNDO(o, exit_batch_rtnl);
+	ops_undo[FRT_UNDO_EXIT] = UNDO(o, exit);
+	ops_undo[FRT_UNDO_BATCH] = UNDO(o, exit_batch);
+	return 0;
 }
 
 /* Entries of the list of namespaces walked in one run: the verifier walks them all, once a load. */

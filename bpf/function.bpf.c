@@ -71,7 +71,8 @@ __noinline int find_node(u32 state, u32 func, u32 parent_variant, u64 key)
 	}
 	n = f->nnodes;
 	e = node_at(f, n);
-	if (i || !e)
+	/* A place is a byte: the last has no number. */
+	if (i || !e || n == FRT_FUNC_NODES - 1)
 		return 0;
 	__builtin_memset(e, 0, sizeof(*e));
 	e->func = func;

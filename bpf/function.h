@@ -17,7 +17,7 @@
 #define FRT_FUNC_STATES 1024 /* tasks inside probed functions at one time */
 #define FRT_FUNCS_MAX 8192   /* attached functions */
 
-#define FRT_FUNC_HASH 256 /* places for nodes, by what they are */
+#define FRT_FUNC_HASH 512 /* places for nodes, by what they are */
 #define FRT_FUNC_TRIES 24 /* places looked at: a full tree fills half of them */
 #define FRT_FUNC_OPEN 512 /* functions whose recursion is told */
 

@@ -82,6 +82,8 @@ extern __u32 sampling;	/* 1: samples are wanted */
 extern __u32 epoch;	/* + 1 whenever the programs are attached */
 extern __u64 epoch_ts;	/* when */
 extern __u64 last_wake; /* when the reader was last woken */
+extern __u64 ops_at;	/* the pernet_operations read last: its place in their list; 0: torn */
+extern __u64 ops_undo[FRT_UNDO_KINDS]; /* … its functions */
 #endif
 
 #endif

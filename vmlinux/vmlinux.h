@@ -103,6 +103,12 @@ struct net {
 	struct ns_common ns;
 };
 
+/* exit_batch_rtnl from 6.9 to 6.15, exit_rtnl since. */
+struct pernet_operations {
+	struct list_head list;
+	void *pre_exit, *exit, *exit_batch, *exit_batch_rtnl, *exit_rtnl;
+};
+
 struct mnt_namespace {
 	struct ns_common ns;
 };

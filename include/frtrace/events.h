@@ -25,7 +25,7 @@
 #define FRT_NAME_REST "[other tasks]\0\0\0"	 /* outside: names that there was no room for */
 #define FRT_STACK_MAX 64			 /* frames of a sample */
 #define FRT_OFF_STACK_MAX 32			 /* frames of a switch-out */
-#define FRT_FUNC_NODES 128     /* nodes of one call's function tree; a power of two */
+#define FRT_FUNC_NODES 256     /* nodes of one call's function tree, and one; a power of two */
 #define FRT_FUNC_DEPTH 16      /* nested probed functions */
 #define FRT_CREATORS_MAX 256   /* streams, or loops followed */
 #define FRT_CALL_SLOW_NS 50000 /* an undecoded call is sent from here on */

@@ -34,6 +34,15 @@ struct frt_walk {
 	char comm[FRT_COMM_LEN];
 };
 
+/* The functions of a pernet_operations that undo a namespace. */
+enum frt_undo {
+	FRT_UNDO_PRE_EXIT,
+	FRT_UNDO_RTNL, /* exit_rtnl, or exit_batch_rtnl before 6.16 */
+	FRT_UNDO_EXIT,
+	FRT_UNDO_BATCH,
+	FRT_UNDO_KINDS,
+};
+
 /* A task's name; a workqueue's worker is called by what it executes: byte 0 is 0, and
  * the address stands in the second half. */
 struct frt_name {

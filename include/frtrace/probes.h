@@ -106,6 +106,7 @@ static const struct frt_probe_def frt_probes[] = {
 	{ "__put_net", "delete", { NULL }, NULL, FRT_PROBE_WHOLE, 0, NULL, 0 },
 	{ "cleanup_net", "later", { NULL }, NULL, FRT_PROBE_WHOLE, 0, NULL, 0 },
 	{ "ops_undo_list", "later", { NULL }, NULL, FRT_PROBE_WHOLE, 0, NULL, 0 },
+	/* inlined from 6.12 on: there what it and its like call is probed (trace/operations.c) */
 	{ "ops_exit_list", "later", { NULL }, NULL, FRT_PROBE_OPS, 0, NULL, 0 },
 	{ "default_device_exit_batch", "later", { NULL }, NULL, FRT_PROBE_WHOLE, 0, NULL, 0 },
 	{ "unregister_netdevice_many_notify",

@@ -62,7 +62,7 @@ static bool never_returns(const char *name)
 	return false;
 }
 
-static struct function *add(struct functions *f, const char *name)
+struct function *functions__new(struct functions *f, const char *name)
 {
 	struct function *fn;
 
@@ -115,7 +115,7 @@ static int add_wanted(struct functions *f, const char *const *probes)
 	struct function *fn;
 
 	for (size_t i = 0; i < FRT_NPROBES; i++) {
-		fn = add(f, frt_probes[i].function);
+		fn = functions__new(f, frt_probes[i].function);
 		if (!fn)
 			return -ENOMEM;
 		fn->def = &frt_probes[i];
@@ -128,7 +128,7 @@ static int add_wanted(struct functions *f, const char *const *probes)
 			continue;
 		fn = find(f, probes[i]);
 		if (!fn)
-			fn = add(f, probes[i]);
+			fn = functions__new(f, probes[i]);
 		if (!fn)
 			return -ENOMEM;
 		fn->by_name = true;
@@ -235,7 +235,7 @@ static int take_pattern(struct functions *f, const struct kallsym *s, const char
 			(*over)++;
 			return 0;
 		}
-		fn = add(f, s->name);
+		fn = functions__new(f, s->name);
 		if (!fn)
 			return -ENOMEM;
 		fn->addr = s->addr;
@@ -246,7 +246,8 @@ static int take_pattern(struct functions *f, const struct kallsym *s, const char
 	return 0;
 }
 
-static int look_up_symbols(struct functions *f, const char *const *probes, size_t cap)
+static int look_up_symbols(struct functions *f, const char *const *probes, size_t cap,
+			   struct operations *ops)
 {
 	uint8_t *best = calloc(f->n + 1, 1);
 	size_t ninteresting, over = 0, table = f->n;
@@ -263,6 +264,7 @@ static int look_up_symbols(struct functions *f, const char *const *probes, size_
 
 		if (!is_code(&s) || !probeable_name(s.name))
 			continue;
+		operations__symbol(ops, &s);
 		symbols__fold(folded, sizeof(folded), s.name);
 		if (bsearch(&key, names, ninteresting, sizeof(*names), compare_wanted)) {
 			size_t all = f->n;
@@ -367,7 +369,7 @@ static void look_up_btf(struct functions *f)
 		struct function *fn = &f->v[i];
 		struct btf *btf = base;
 
-		if (!fn->addr || fn->times != 1)
+		if (!fn->addr || fn->times != 1 || fn->undo)
 			continue;
 		if (fn->module[0]) {
 			fn->btf_fd = module_btf_fd(fn->module);
@@ -401,12 +403,15 @@ static void explain_missing(struct functions *f)
 	}
 }
 
-int functions__look_up(struct functions *f, const char *const *probes, size_t cap)
+int functions__look_up(struct functions *f, const char *const *probes, size_t cap,
+		       struct operations *ops)
 {
 	int rc = add_wanted(f, probes);
 
 	if (!rc)
-		rc = look_up_symbols(f, probes, cap);
+		rc = look_up_symbols(f, probes, cap, ops);
+	if (!rc)
+		rc = operations__add(f, ops);
 	if (rc)
 		return rc;
 	look_up_blacklist(f);
@@ -420,7 +425,7 @@ int functions__look_up(struct functions *f, const char *const *probes, size_t ca
 		if (!is_pattern(probes[i]))
 			continue;
 		if (!hit) {
-			struct function *fn = add(f, probes[i]);
+			struct function *fn = functions__new(f, probes[i]);
 
 			if (!fn)
 				return -ENOMEM;

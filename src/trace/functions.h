@@ -29,6 +29,7 @@ struct function {
 	const struct frt_probe_def *def; /* NULL: --probe */
 	bool by_name;			 /* asked for with --probe, not by a pattern */
 	bool entry_only;		 /* never returns */
+	bool undo;			 /* of a pernet_operations: many, so only by multi */
 	uint64_t addr;			 /* 0: not found */
 	unsigned times;			 /* how often the name occurs */
 	bool blacklisted, traceable;	 /* traceable: ftrace can stop there */
@@ -57,17 +58,25 @@ struct functions {
 	uint64_t attach_ns, detach_ns;
 };
 
-/* Looks everything up and switches the programs that will be needed on, before
- * the object is loaded. 0 also when no rung works: then nothing is attached and
- * the rows say why. -EINVAL: --probes names a rung that does not work here, with
- * a line in err. */
+/* Asks which rungs work and switches the programs that will be needed on, before
+ * the object is loaded. 0 also when none works: then nothing is attached and the rows
+ * say why. -EINVAL: --probes names a rung that does not work here, with a line in err. */
 int functions__plan(struct functions *f, const struct trace_opts *o, struct frtrace_bpf *skel,
 		    char *err, size_t errlen);
-/* After the object is loaded; exits before entries, the ready flag last. What
- * cannot be attached falls to the next rung, then becomes a row with its reason. */
+/* After the object is loaded: looks everything up. pernet_list: the kernel's list of that
+ * name, 0 when it is not known or not wanted. 0 or -ENOMEM. */
+int functions__find(struct functions *f, const struct trace_opts *o, struct frtrace_bpf *skel,
+		    uint64_t pernet_list);
+/* Exits before entries, the ready flag last. What cannot be attached falls to the next
+ * rung, then becomes a row with its reason. */
 int functions__attach(struct functions *f, struct frtrace_bpf *skel);
-/* functions.c, for functions__plan: fills the rows in; at most cap of them. 0 or -ENOMEM. */
-int functions__look_up(struct functions *f, const char *const *probes, size_t cap);
+/* functions.c, for functions__find: fills the rows in; at most cap of them, and what undoes
+ * a namespace where nothing else tells of it. 0 or -ENOMEM. */
+struct operations;
+int functions__look_up(struct functions *f, const char *const *probes, size_t cap,
+		       struct operations *ops);
+/* One more row; NULL: no memory. */
+struct function *functions__new(struct functions *f, const char *name);
 /* Closes all links and waits until they are gone. */
 void functions__detach(struct functions *f, struct frtrace_bpf *skel);
 void functions__free(struct functions *f);
@@ -77,6 +86,18 @@ void functions__label(const struct functions *f, struct stacks *s, uint32_t func
 		      uint64_t key, char *buf, size_t size);
 struct json_t *functions__json(const struct functions *f);
 const char *functions__rung_name(enum trace_backend rung);
+
+/* operations.c: the functions that undo a namespace, from the kernel's list of
+ * pernet_operations; NULL when it cannot be read. */
+struct operations *operations__read(struct frtrace_bpf *skel, uint64_t list);
+/* Is that symbol one of them? Then it has a name. o may be NULL. */
+struct kallsym;
+void operations__symbol(struct operations *o, const struct kallsym *s);
+/* A row for each that has a name and no row; 0 or -ENOMEM. */
+int operations__add(struct functions *f, const struct operations *o);
+/* Why the one function that would tell them apart is missing, and what is done instead. */
+void operations__explain(struct functions *f, const struct operations *o);
+void operations__free(struct operations *o);
 
 /* ladder.c: does a rung work here? Asked by loading and attaching a small
  * program; the reason why not into why. */

@@ -89,6 +89,7 @@ struct trace {
 	bool contention;	 /* the kernel tells of contended locks */
 	bool preempted;		 /* the kernel may preempt the programs */
 	bool deferred;		 /* … and of work that is queued and run */
+	uint64_t pernet_list;	 /* the kernel's list of operations on namespaces; 0: unknown */
 	char sample_reason[160]; /* why there is no sampling though it was asked for */
 
 	pthread_mutex_t lock; /* creators, pending */

@@ -70,12 +70,18 @@ static unsigned maxactive_for(const struct functions *f, const struct function *
 	return want > f->own_maxactive ? want : 0;
 }
 
+/* The best that works. */
+static enum trace_backend first_rung(const struct functions *f)
+{
+	for (int r = TRACE_FENTRY; r <= TRACE_KPROBE; r++)
+		if (f->have[r])
+			return (enum trace_backend)r;
+	return TRACE_NONE;
+}
+
 int functions__plan(struct functions *f, const struct trace_opts *o, struct frtrace_bpf *skel,
 		    char *err, size_t errlen)
 {
-	enum trace_backend first = TRACE_NONE;
-	int rc;
-
 	memset(f, 0, sizeof(*f));
 	f->streams = o->streams ? o->streams : 1;
 	f->own_maxactive = own_maxactive();
@@ -94,23 +100,11 @@ int functions__plan(struct functions *f, const struct trace_opts *o, struct frtr
 			f->why[TRACE_FENTRY], sizeof(f->why[TRACE_FENTRY]),
 			"this kernel preempts its programs, and would skip many with several streams");
 	}
-	for (int r = TRACE_FENTRY; r <= TRACE_KPROBE && first == TRACE_NONE; r++)
-		if (f->have[r])
-			first = (enum trace_backend)r;
-	if (o->backend >= TRACE_FENTRY && first == TRACE_NONE)
+	if (o->backend >= TRACE_FENTRY && first_rung(f) == TRACE_NONE)
 		return fail(err, errlen, -EINVAL, "--probes %s: %s; use --probes auto, or none",
 			    functions__rung_name(o->backend), f->why[o->backend]);
-	rc = functions__look_up(f, o->probes, cap_of(first));
-	if (rc)
-		return fail(err, errlen, rc, "function probes: %s", strerror(-rc));
-	for (size_t i = 0; i < f->n; i++)
-		if (!f->v[i].reason[0] && first == TRACE_NONE)
-			snprintf(f->v[i].reason, sizeof(f->v[i].reason), "denied: %.100s",
-				 o->backend == TRACE_NONE ? "--probes none" : f->why[TRACE_KPROBE]);
-	if (first == TRACE_NONE) {
-		f->said[0] = '\0'; /* no rung has no cap */
+	if (first_rung(f) == TRACE_NONE)
 		return 0;
-	}
 	f->cookies = f->have[TRACE_KPROBE] && ladder__has_cookies();
 	bpf_program__set_autoload(skel->progs.frt_baked_enter,
 				  f->have[TRACE_KPROBE] && !f->cookies);
@@ -130,6 +124,28 @@ int functions__plan(struct functions *f, const struct trace_opts *o, struct frtr
 			bpf_program__set_attach_target(p[i], 0, "unshare_nsproxy_namespaces");
 		}
 	}
+	return 0;
+}
+
+int functions__find(struct functions *f, const struct trace_opts *o, struct frtrace_bpf *skel,
+		    uint64_t pernet_list)
+{
+	enum trace_backend first = first_rung(f);
+	struct operations *ops = f->have[TRACE_MULTI] && pernet_list
+					 ? operations__read(skel, pernet_list)
+					 : NULL;
+	int rc = functions__look_up(f, o->probes, cap_of(first), ops);
+
+	if (!rc && o->waits && first != TRACE_NONE)
+		operations__explain(f, ops);
+	operations__free(ops);
+	if (rc || first != TRACE_NONE)
+		return rc;
+	for (size_t i = 0; i < f->n; i++)
+		if (!f->v[i].reason[0])
+			snprintf(f->v[i].reason, sizeof(f->v[i].reason), "denied: %.100s",
+				 o->backend == TRACE_NONE ? "--probes none" : f->why[TRACE_KPROBE]);
+	f->said[0] = '\0'; /* no rung has no cap */
 	return 0;
 }
 
@@ -255,7 +271,8 @@ static void crew__run(struct crew *c, void *(*work)(void *), unsigned threads)
 
 static bool wants(const struct function *fn, enum trace_backend rung)
 {
-	if (!fn->addr || fn->rung != TRACE_NONE || fn->blacklisted)
+	if (!fn->addr || fn->rung != TRACE_NONE || fn->blacklisted ||
+	    (fn->undo && rung != TRACE_MULTI))
 		return false;
 	if (rung == TRACE_FENTRY)
 		return fn->btf_id > 0 && fn->times == 1 && fn->traceable && !fn->entry_only;
@@ -322,24 +339,28 @@ static struct bpf_link *link_multi(const struct bpf_program *p, unsigned long *a
 	return bpf_program__attach_kprobe_multi_opts(p, NULL, &o);
 }
 
-/* Keeps of the list what the kernel takes alone; returns how many. */
+/* Keeps of the list what the kernel takes, and returns how many: halves of what it does
+ * not take, down to who it is. */
 static size_t sift_multi(struct functions *f, const struct bpf_program *p, unsigned long *addr,
 			 uint64_t *cookie, size_t n)
 {
-	size_t kept = 0;
+	struct bpf_link *l = n ? link_multi(p, addr, cookie, n, true) : NULL;
+	size_t half = n / 2, kept, more;
 
-	for (size_t i = 0; i < n; i++) {
-		struct bpf_link *l = link_multi(p, &addr[i], &cookie[i], 1, true);
-
-		if (!l) {
-			refused(&f->v[cookie[i]], TRACE_MULTI, -errno);
-			continue;
-		}
+	if (l) {
 		bpf_link__destroy(l);
-		addr[kept] = addr[i];
-		cookie[kept++] = cookie[i];
+		return n;
 	}
-	return kept;
+	if (n < 2) {
+		if (n)
+			refused(&f->v[cookie[0]], TRACE_MULTI, -errno);
+		return 0;
+	}
+	kept = sift_multi(f, p, addr, cookie, half);
+	more = sift_multi(f, p, addr + half, cookie + half, n - half);
+	memmove(addr + kept, addr + half, more * sizeof(*addr));
+	memmove(cookie + kept, cookie + half, more * sizeof(*cookie));
+	return kept + more;
 }
 
 /* One link for all exits, one for all entries: made one per function they take
@@ -470,6 +491,24 @@ static void explain_untaken(const struct functions *f, struct function *fn)
 			 "fentry: not in the type information by this name; kprobe can take it");
 }
 
+/* Not attached, because its module went since the symbols were read? Nothing else may be
+ * probed at its address. */
+static void explain_gone(struct function *fn)
+{
+	char path[96];
+
+	/* what the kernel calls so but is none */
+	if (fn->rung != TRACE_NONE || !fn->addr || !fn->module[0] || !strcmp(fn->module, "bpf") ||
+	    !strncmp(fn->module, "__builtin__", 11))
+		return;
+	snprintf(path, sizeof(path), "/sys/module/%s", fn->module);
+	if (access(path, F_OK) == 0)
+		return;
+	fn->addr = 0;
+	snprintf(fn->reason, sizeof(fn->reason),
+		 "absent: module %s was unloaded before it could be probed", fn->module);
+}
+
 int functions__attach(struct functions *f, struct frtrace_bpf *skel)
 {
 	uint64_t began = now_ns();
@@ -484,8 +523,10 @@ int functions__attach(struct functions *f, struct frtrace_bpf *skel)
 	if (rc)
 		return rc;
 	raise_nofile();
-	for (size_t i = 0; i < f->n; i++)
+	for (size_t i = 0; i < f->n; i++) {
 		f->v[i].rung = TRACE_NONE;
+		explain_gone(&f->v[i]);
+	}
 	if (f->have[TRACE_FENTRY])
 		attach_rung(f, skel, TRACE_FENTRY);
 	if (f->have[TRACE_MULTI])
@@ -495,8 +536,9 @@ int functions__attach(struct functions *f, struct frtrace_bpf *skel)
 	f->attached = 0;
 	f->best = TRACE_NONE;
 	for (size_t i = 0; i < f->n; i++) {
-		by[f->v[i].rung]++;
+		by[f->v[i].rung] += !f->v[i].undo;
 		f->attached += f->v[i].rung != TRACE_NONE;
+		explain_gone(&f->v[i]);
 		if (f->v[i].rung == TRACE_NONE && !f->v[i].reason[0])
 			explain_untaken(f, &f->v[i]);
 	}

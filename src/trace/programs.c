@@ -90,22 +90,39 @@ bool programs__fits(const struct btf *btf, const char *tracepoint)
 	return ty;
 }
 
-/* The address of a function that has this name alone; 0. Read by itself: the table of
- * symbols is read when everything is attached, trampolines included. */
-static uint64_t address_of(const char *name)
+/* A symbol that has its name alone; else its address is 0. */
+struct lone {
+	const char *name, *types;
+	uint64_t addr;
+	bool twice;
+};
+
+/* Read by itself: the table of symbols is read when everything is attached, trampolines
+ * included. */
+static void find_lone(struct lone *v, size_t n)
 {
 	struct kallsyms *k = kallsyms__open_kept();
 	struct kallsym s;
-	uint64_t found = 0;
-	bool twice = false;
 
 	while (kallsyms__next(k, &s))
-		if (!strcmp(s.name, name) && strchr("tT", s.type)) {
-			twice = found != 0;
-			found = s.addr;
-		}
+		for (size_t i = 0; i < n; i++)
+			if (!strcmp(s.name, v[i].name) && strchr(v[i].types, s.type)) {
+				v[i].twice |= v[i].addr != 0;
+				v[i].addr = s.addr;
+			}
 	kallsyms__close(k);
-	return twice ? 0 : found;
+	for (size_t i = 0; i < n; i++)
+		v[i].addr = v[i].twice ? 0 : v[i].addr;
+}
+
+static void find_cleanup(struct trace *t)
+{
+	struct lone v[] = { { .name = "cleanup_net", .types = "tT" },
+			    { .name = "pernet_list", .types = "bBdD" } };
+
+	find_lone(v, ARRAY_SIZE(v));
+	t->skel->rodata->knob_cleanup_net = v[0].addr;
+	t->pernet_list = v[0].addr ? v[1].addr : 0;
 }
 
 bool programs__preempted(void)
@@ -146,7 +163,7 @@ int programs__choose(struct trace *t)
 		bpf_program__set_autoload(t->skel->progs.frt_sys_exit_perf, true);
 	}
 	if (t->opts.waits)
-		t->skel->rodata->knob_cleanup_net = address_of("cleanup_net");
+		find_cleanup(t);
 	t->contention = t->opts.waits && programs__fits(btf, "contention_begin") &&
 			programs__fits(btf, "contention_end");
 	t->deferred = t->opts.waits && programs__fits(btf, "workqueue_queue_work") &&

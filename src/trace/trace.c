@@ -85,14 +85,15 @@ static void choose_targets(struct trace *t)
 	t->skel->rodata->knob_cgroup = o->cgroup;
 }
 
-static uint32_t ring_size(const struct trace *t)
+static void size_maps(struct trace *t)
 {
 	const bool *have = t->fn.have;
+	bool funcs = have[TRACE_FENTRY] || have[TRACE_MULTI] || have[TRACE_KPROBE];
+	uint32_t one = funcs ? RING_FUNCS : RING_ONE;
 
-	if (t->opts.streams != 1)
-		return RING_MANY;
-	return have[TRACE_FENTRY] || have[TRACE_MULTI] || have[TRACE_KPROBE] ? RING_FUNCS
-									     : RING_ONE;
+	bpf_map__set_max_entries(t->skel->maps.ring, t->opts.streams == 1 ? one : RING_MANY);
+	if (!funcs) /* half of what all maps take */
+		bpf_map__set_max_entries(t->skel->maps.funcs, 1);
 }
 
 static int load(struct trace *t, char *err, size_t errlen)
@@ -121,12 +122,16 @@ static int load(struct trace *t, char *err, size_t errlen)
 	rc = functions__plan(&t->fn, &t->opts, t->skel, err, errlen);
 	if (rc)
 		return rc;
-	bpf_map__set_max_entries(t->skel->maps.ring, ring_size(t));
+	size_maps(t);
 	rc = frtrace_bpf__load(t->skel);
 	if (rc) {
 		explain__bpf(-rc, reason, sizeof(reason), remedy, sizeof(remedy));
 		return fail(err, errlen, rc, "BPF programs: cannot load: %s; %s", reason, remedy);
 	}
+	/* After what takes long: what is found shall still be there when it is attached. */
+	rc = functions__find(&t->fn, &t->opts, t->skel, t->pernet_list);
+	if (rc)
+		return fail(err, errlen, rc, "function probes: %s", strerror(-rc));
 	return 0;
 }
 
