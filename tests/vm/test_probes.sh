@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # kernels: 6.12
 #
-# Functions asked for by name that cannot be had (not there, not allowed, gone meanwhile), and
-# patterns that are nothing or too much: one clear line each, the others are traced all the same.
+# Functions asked for by name that cannot be had, and patterns that are nothing or too much: one
+# clear line each, the others are traced all the same.
 set -euo pipefail
 
 bad=0
@@ -82,65 +82,6 @@ probe 3 kprobe 'no_such_*' 'nothing_at_all*'
 said 1 "--probe no_such_*: not attached: absent: no function matches the pattern"
 said 1 "--probe nothing_at_all*: not attached: absent: no function matches the pattern"
 attached 50
-# What the kernel refuses though nothing says so before: whoever it is is left out, the others stay.
-tracefs=/sys/kernel/tracing
-mountpoint -q $tracefs || mount -t tracefs tracefs $tracefs
-list=$tracefs/available_filter_functions
-untraced=$(comm -23 <(awk 'NF == 3 && $2 == "T" && $3 ~ /^ring_buffer_[a-z_]*$/ { print $3 }' /proc/kallsyms | sort) \
-	<(awk '{ print $1 }' $list | sort) | head -n 1)
-echo "untraced: $untraced"
-mount --bind /dev/null $list
-probe 3 multi "$untraced" path_mount
-umount $list
-said 1 "--probe $untraced: not attached: multi: "
-said 0 "--probe path_mount"
-attached 50
-
-# gone RUNG AT COMMAND…: how a run ended whose module was unloaded at AT.
-begin='build/frtrace --at 0 --routers 1 --warmup 0 --settle 0 --probe dummy_xmit --probe path_mount --json -o none --probes'
-gone() {
-	local rung=$1 at=$2 rc=$3
-	[ "$rc" = 3 ] || fail "$rung, module gone at $at: exit status $rc, not 3: $(cat /tmp/said)"
-	said 1 "--probe dummy_xmit: not attached: absent: module dummy was unloaded before it could be probed"
-	said 0 "--probe path_mount"
-	attached 50
-	jq -e '[.levels[].steps[] | select(.step == "veth") | .n > 0] == [true]' /tmp/probe.json >/dev/null ||
-		fail "$rung, module gone at $at: the run itself is not there"
-	[ -z "$(ip netns list)" ] || fail "$rung, module gone at $at: namespaces are left"
-}
-# After the symbols were read: what is read next is a pipe, where it waits.
-mkfifo /tmp/held
-for rung in kprobe multi fentry; do
-	for file in /sys/kernel/debug/kprobes/blacklist $list; do
-		rc=0
-		modprobe dummy
-		cat "$file" >/tmp/content
-		mount --bind /tmp/held "$file"
-		$begin "$rung" >/tmp/probe.json 2>/tmp/said </dev/null &
-		pid=$!
-		exec 3>/tmp/held
-		cat /tmp/content >&3
-		rmmod dummy || fail "dummy is in use at $file"
-		exec 3>&-
-		wait "$pid" || rc=$?
-		umount "$file"
-		gone "$rung" "$file" "$rc"
-	done
-done
-# And when it attaches already: stopped at the first probe after the trial.
-rc=0
-modprobe dummy
-strace -f -o /tmp/strace -e trace=perf_event_open -e inject=perf_event_open:signal=SIGSTOP:when=2 \
-	$begin kprobe >/tmp/probe.json 2>/tmp/said </dev/null &
-pid=$!
-until grep -q 'stopped by SIGSTOP' /tmp/strace 2>/dev/null || ! kill -0 "$pid" 2>/dev/null; do
-	sleep 0.1
-done
-rmmod dummy || fail "dummy is in use before it is probed"
-pkill -CONT -P "$pid" frtrace
-wait "$pid" || rc=$?
-gone kprobe "attaching" "$rc"
-
 # More than a rung takes: the cap is said.
 probe 0 kprobe 's*' 'd*'
 said 1 "more functions match --probe: this rung takes 500 at most"
