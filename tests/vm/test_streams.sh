@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # kernels: 6.12 newest
-# vm: --memory 3072
+# vm: --memory 3072 --cpus 2
 #
 # Many streams, lock storms, work that outlives its level and stacks that cannot be walked,
 # see tests/system/test_waits.sh: on kernels that tell of contended locks.
