@@ -61,7 +61,7 @@ found() {
 
 # slower: a machine that the control step found slower, as others make it: no run to judge by.
 slower() {
-	jq -r '.growth_by_step[] | select(.step == "true" and .ci99[0] > 0) |
+	jq -r '.step_growth[] | select(.step == "true" and .ci99[0] > 0) |
 		"the machine got slower: true grew by \(.delta_ns) ns"' run.json
 }
 

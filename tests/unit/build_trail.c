@@ -46,6 +46,7 @@ void trail__drop(struct frt_trail *t)
 	free(t->rate.v);
 	free(t->point.v);
 	free(t->lock.v);
+	free(t->nscount.v);
 	memset(t, 0, sizeof(*t));
 }
 

@@ -50,6 +50,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n; i++)
 		if (pthread_create(&id[i], NULL, work, NULL))
 			return 1;
+	usleep(200000); /* all of them wait: who is on a CPU is followed from its next turn on */
 	rc = argv[2][0] == '=' ? prctl(PR_SET_NAME, argv[2] + 1) : move(argv[2]);
 	if (rc) {
 		perror(argv[2]);
