@@ -118,7 +118,8 @@ static void find_lone(struct lone *v, size_t n)
 static void find_cleanup(struct trace *t)
 {
 	struct lone v[] = { { .name = "cleanup_net", .types = "tT" },
-			    { .name = "pernet_list", .types = "bBdD" } };
+			    /* 7.2 lists initialised data as if it were code */
+			    { .name = "pernet_list", .types = "bBdDtT" } };
 
 	find_lone(v, ARRAY_SIZE(v));
 	t->skel->rodata->knob_cleanup_net = v[0].addr;

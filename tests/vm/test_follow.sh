@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # kernels: 5.10 newest
+# vm newest: --cpus 2
 #
 # Loops of others on each kernel: every step counted, nothing lost; what comes into a control
 # group or takes a name is found with all its threads; of several netlink messages in one send
