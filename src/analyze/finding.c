@@ -2,6 +2,7 @@
 #include "analyze/finding.h"
 
 #include <errno.h>
+#include <frtrace/steps.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -112,7 +113,7 @@ static void ends_of(const struct frt_profile *p, uint32_t *first, uint32_t *last
 static int say_router(struct frt_profile *p, struct arena *arena, const struct frt_stepgrowth *r)
 {
 	const char *up = steps_that(p, arena, true), *down = steps_that(p, arena, false);
-	const struct frt_stepgrowth *control = step_named(p, "true");
+	const struct frt_stepgrowth *control = step_named(p, frt_steps[FRT_STEP_CONTROL].name);
 	char a[24], b[24], lo[32], hi[32], at0[24], at1[24];
 	uint32_t first = 0, last = 0;
 
