@@ -257,7 +257,8 @@ static int open_all(struct profile_run *r, const char *command)
 		.backend = o->backend,
 		.freq = (unsigned)o->freq,
 		.probes = o->nprobes ? o->probes : NULL,
-		.streams = (unsigned)o->streams,
+		/* who knows how many tasks a command of the user's runs at a time */
+		.streams = o->create && o->streams < 2 ? 2 : (unsigned)o->streams,
 		.waits = !o->core,
 	};
 	int rc;

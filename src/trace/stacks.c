@@ -128,7 +128,8 @@ static int by_address(const void *a, const void *b)
 }
 
 /* Data symbols are listed with KALLSYMS_ALL only; of the many those are kept that
- * are called like locks. */
+ * are called like locks. 7.x lists initialised data as text (t, T): functions called
+ * like locks are kept, too, and do no harm, since no lock is where a function begins. */
 static int keep_lock(struct stacks *s, const struct kallsym *sym)
 {
 	static const char *const ends[] = { "_mutex", "_sem", "_rwsem", "_lock", "rcu_state" };
@@ -162,11 +163,12 @@ static int read_symbols(struct stacks *s)
 	k = kallsyms__open();
 	s->nlock = 0;
 	/* Without the list every frame is [unknown]; doctor says why. */
-	while (!err && kallsyms__next(k, &sym))
-		if (strchr("bBdD", sym.type))
+	while (!err && kallsyms__next(k, &sym)) {
+		if (strchr("bBdDtT", sym.type))
 			err = keep_lock(s, &sym);
-		else
+		if (!err && !strchr("bBdD", sym.type))
 			err = symbols__add(new, sym.line) == -ENOMEM ? -ENOMEM : 0;
+	}
 	if (s->nlock)
 		qsort(s->lock, s->nlock, sizeof(*s->lock), by_address);
 	kallsyms__close(k);

@@ -238,11 +238,18 @@ until_lines() {
 	return 1
 }
 if command -v script >/dev/null; then
-	(until_lines rounds 5; printf '\003'; until_lines int 1; sleep 1) |
-		script -qec "'$FRTRACE' run --json --quiet -o none --report int.json -- sh -c \
-			'trap \"echo reached >int; exit 9\" INT; while :; do unshare -n true; echo x >>rounds; sleep 0.1; done'" \
-			/dev/null >/dev/null
-	check "Ctrl-C ends the loop, whose status is kept" test $? -eq 9
+	# The keyboard stays open: script(1) that meets its end does not wait for the status.
+	mkfifo keys
+	exec 7<>keys
+	(until_lines rounds 5; printf '\003' >&7) &
+	script -qec "'$FRTRACE' run --json --quiet -o none --report int.json -- sh -c \
+		'trap \"echo reached >int; exit 9\" INT; while :; do unshare -n true; echo x >>rounds; sleep 0.1; done'" \
+		/dev/null <keys >int.tty 7>&-
+	status=$?
+	exec 7>&-
+	wait
+	check "Ctrl-C ends the loop, whose status is kept" \
+		sh -c 'echo "status $1"; cat int.tty; [ "$1" -eq 9 ]' - "$status"
 	check "it reached the loop" grep -q reached int
 	check "and what was seen is reported" jq -e \
 		'[.levels[].steps[] | select(.step == "unshare") | .instances] | add > 2' int.json
