@@ -33,6 +33,8 @@ says() {
 }
 
 head -c 3000000 /dev/urandom >"$work/blob"
+# Fetching is said, too, so it is done before.
+scripts/vm --fetch 6.1 2>"$work/err" || { cat "$work/err" && exit 1; }
 # A noisy console, every byte value, a status of its own, arguments that need quoting.
 # shellcheck disable=SC2016
 try streams 9 6.1 --put "$work/blob" --get /etc/passwd --get "/tmp/a b" --out "$work/files" -- bash -c '
