@@ -60,11 +60,19 @@ static uint64_t misses_of_link(int link)
 	return n;
 }
 
-/* Where programs are not preempted, what comes into the middle of one is an interrupt.
- * One that contends for a lock while a contention is told is skipped there; what it
- * would have added is a contended spinlock that is the interrupt's, not the task's. */
+/*
+ * The kernel counts whoever it ran no program for, followed or not. A followed task whose
+ * call's entry or exit was missed has one without the other, which is counted there
+ * (unpaired): most of a busy machine's other misses are others' calls, preempted in the
+ * middle of being dismissed (7.0 and later). Where programs are not preempted, what comes
+ * into the middle of one is an interrupt. One that contends for a lock while a contention
+ * is told is skipped there; what it would have added is a contended spinlock that is the
+ * interrupt's, not the task's.
+ */
 static bool may_miss(const struct trace *t, const struct bpf_program *p)
 {
+	if (p == t->skel->progs.frt_sys_enter || p == t->skel->progs.frt_sys_exit)
+		return false;
 	return t->preempted ||
 	       (p != t->skel->progs.frt_contention_begin && p != t->skel->progs.frt_contention_end);
 }
