@@ -82,6 +82,27 @@ probe 3 kprobe 'no_such_*' 'nothing_at_all*'
 said 1 "--probe no_such_*: not attached: absent: no function matches the pattern"
 said 1 "--probe nothing_at_all*: not attached: absent: no function matches the pattern"
 attached 50
+# A module that goes after its symbols were read and before its function is probed: frtrace is
+# stopped while it attaches, the table's own functions first.
+modprobe dummy
+grep -q ' dummy_xmit.*\[dummy\]' /proc/kallsyms || fail "no function of a module to try it with"
+list=/sys/kernel/debug/kprobes/list
+build/frtrace --at 0 --routers 1 --warmup 0 --settle 0 --probes kprobe --probe dummy_xmit --json -o none \
+	>/tmp/probe.json 2>/tmp/said </dev/null &
+tracer=$!
+# a trial of each rung comes before the symbols
+until [ "$(wc -l <"$list")" -ge 5 ] || ! kill -0 "$tracer" 2>/dev/null; do :; done
+kill -STOP "$tracer"
+! grep -q dummy_xmit "$list" || fail "dummy_xmit was attached before the module could go"
+rmmod dummy
+kill -CONT "$tracer"
+rc=0
+wait "$tracer" || rc=$?
+[ "$rc" = 3 ] || fail "a module that was unloaded: exit status $rc, not 3: $(cat /tmp/said)"
+said 1 "--probe dummy_xmit: not attached: absent: module dummy was unloaded"
+reason dummy_xmit "module dummy was unloaded"
+attached 50
+
 # More than a rung takes: the cap is said.
 probe 0 kprobe 's*' 'd*'
 said 1 "more functions match --probe: this rung takes 500 at most"

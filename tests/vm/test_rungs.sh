@@ -171,7 +171,7 @@ for rung in $rungs; do
 	[ "$(jq -r .probes.backend "$json")" = "$rung" ] || fail "$rung: the backend is $(jq -r .probes.backend "$json")"
 	lost=$(jq -c '.loss | with_entries(select(.value != 0))' "$json")
 	case $kernel.$rung in
-	newest.multi | newest.fentry)
+	newest.*)
 		# From 7.0 on a task can be preempted in the middle of a program, and the kernel does not
 		# run that one (of multi: any) on that CPU meanwhile: rare with one stream, and said.
 		jq -e '(keys - ["missed", "unpaired"] == []) and ((.missed // 0) + (.unpaired // 0) <= 8)' <<<"$lost" >/dev/null ||
