@@ -137,6 +137,8 @@ struct costs {
 	double user, newns, asleep, control, add;
 };
 
+static double shaky; /* ns, what the control step's noise is more */
+
 static uint64_t about(double ns, uint32_t *dice)
 {
 	return ns > 0 ? (uint64_t)(ns + 10 * noise(dice)) : 0;
@@ -157,7 +159,7 @@ static void level(struct world *w, uint32_t asked, int n, struct costs c, const 
 	trail__level(&w->t, asked, asked);
 	for (int i = 0; i < n; i++) {
 		struct plan add = { .user = about(c.add, &dice) },
-			    control = { .user = about(c.control, &dice) };
+			    control = { .user = about(c.control + shaky * noise(&dice), &dice) };
 		struct plan exec = { .user = about(c.user, &dice),
 				     .kernel = about(c.newns, &dice),
 				     .blocked = about(c.asleep, &dice),
@@ -451,6 +453,30 @@ static void machine_got_slower(void **state)
 	trail__drop(&w.t);
 }
 
+/* The control step got slower by 30 %, add by 35: more than the machine did when the
+ * control says so to within 1 %, not when it does to within 10. Exec doubled: either way. */
+static void control_is_unsure(void **state)
+{
+	struct frt_profile *p;
+	struct world w;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		shaky = 600 * i;
+		world__open(&w);
+		level(&w, 0, 30, (struct costs){ 1000, 1000, 1000, 2000, 2000 }, NULL);
+		level(&w, 4000, 30, (struct costs){ 2000, 2000, 2000, 2600, 2700 }, NULL);
+		p = profile_of(&w.t, 0);
+		assert_true(step_of(p, "true")->grew);
+		assert_true(step_of(p, "true")->ratio < step_of(p, "add")->ratio);
+		assert_int_equal(step_of(p, "add")->grew, !i);
+		assert_true(step_of(p, "exec")->grew);
+		profile__free(p);
+		trail__drop(&w.t);
+	}
+	shaky = 0;
+}
+
 /* Four levels: linear kernel time, quadratic waits; and the first once more, where
  * exec did not come back. */
 static void levels_and_drift(void **state)
@@ -543,6 +569,7 @@ int main(void)
 		cmocka_unit_test(probed_partition),
 		cmocka_unit_test(no_growth),
 		cmocka_unit_test(machine_got_slower),
+		cmocka_unit_test(control_is_unsure),
 		cmocka_unit_test(levels_and_drift),
 		cmocka_unit_test(repeated),
 		cmocka_unit_test(too_little),
