@@ -44,11 +44,20 @@ int wl__sleep(struct workload *w, unsigned ms)
 	return wl__stopping(w) ? -EINTR : 0;
 }
 
+/*
+ * By name through a hash, without the RTNL. The ioctls on a name that is not there have the
+ * kernel look for a module of that name (dev_load, net/core/dev_ioctl.c), up to two modprobes
+ * each; binding a socket to it does not.
+ */
 bool wl__link_exists(const struct workload *w, const char *ifname, int *ifindex)
 {
 	struct ifreq ifr = { 0 };
+	socklen_t len = (socklen_t)strnlen(ifname, IFNAMSIZ - 1);
 
-	/* by name through a hash, without the RTNL */
+	if (!setsockopt(w->inet, SOL_SOCKET, SO_BINDTODEVICE, ifname, len))
+		setsockopt(w->inet, SOL_SOCKET, SO_BINDTODEVICE, "", 0);
+	else if (errno == ENODEV)
+		return false;
 	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", ifname);
 	if (ioctl(w->inet, SIOCGIFINDEX, &ifr))
 		return false;
