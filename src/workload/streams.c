@@ -159,13 +159,27 @@ static int keep_router(struct workload *w, const struct wrouter *wr)
 	return rc ? wl__fail(w, rc, "out of memory") : 0;
 }
 
-#define STEAL_FRESH_NS 1000000 /* between two routers: nothing is stolen that matters */
+#define STEAL_FRESH_NS 1000000	 /* between two routers: nothing is stolen that matters */
+#define STEAL_NEVER_NS 100000000 /* where nothing ever was: looked at so often */
 
-/* What was stolen until now. /proc/stat takes longer to read than a step's call:
- * where a router follows at once, what ended the last one begins it. */
-static uint64_t steal_before(const struct maker *m)
+/* /proc/stat takes longer to read than a step's call. Where nothing was stolen since
+ * boot, as on real hardware, nothing will be: asked now and then, in case. */
+static uint64_t steal_now(struct maker *m)
 {
-	return m->steal_at && now_ns() - m->steal_at < STEAL_FRESH_NS ? m->steal : steal_ns();
+	uint64_t now = now_ns();
+
+	if (!m->steal_at || m->steal || now - m->steal_at >= STEAL_NEVER_NS) {
+		m->steal = steal_ns();
+		m->steal_at = now;
+	}
+	return m->steal;
+}
+
+/* What was stolen until now: where a router follows at once, what ended the last one
+ * begins it. */
+static uint64_t steal_before(struct maker *m)
+{
+	return m->steal_at && now_ns() - m->steal_at < STEAL_FRESH_NS ? m->steal : steal_now(m);
 }
 
 static int one_router(struct maker *m, struct create *c, bool warmup)
@@ -191,9 +205,7 @@ static int one_router(struct maker *m, struct create *c, bool warmup)
 	}
 	steal = steal_before(m);
 	rc = maker__router(m, &wr, &r, inst, &n, w->o.control);
-	m->steal = steal_ns();
-	m->steal_at = now_ns();
-	r.steal_ns = m->steal - steal;
+	r.steal_ns = steal_now(m) - steal;
 	r.cpu_ns = (r.t1 - r.t0) * c->ncpu;
 	if (r.steal_ns * 50 > r.cpu_ns)
 		r.flags |= FRT_ROUTER_STOLEN;
