@@ -38,7 +38,7 @@ stop_helper() {
 	[ -z "$helper" ] || wait "$helper" 2>/dev/null
 	helper=
 }
-trap 'stop_helper; rmdir /sys/kernel/tracing/instances/frtrace-test 2>/dev/null; cd /; rm -rf "$T"' EXIT
+trap 'stop_helper; rmdir /sys/kernel/tracing/instances/frtrace-test 2>/dev/null; clear_away' EXIT
 
 # run NAME ARGS…: one level; NAME.frt and NAME.json. Without probes: waiting is told without
 # them, and attaching takes longer than the rest.
