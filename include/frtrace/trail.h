@@ -194,8 +194,7 @@ struct frt_func {
 struct frt_loss {
 	uint32_t level;
 	uint64_t events, maps_full, samples, unpaired, undecoded, untagged;
-	uint64_t
-		missed; /* programs that the kernel did not run: of any task; calls' are unpaired */
+	uint64_t missed;	      /* programs not run, for any task; of calls: unpaired */
 	uint64_t sent, samples_taken; /* what was not lost */
 	uint64_t spins;		      /* contended spinlocks of followed tasks: counted only */
 	uint64_t unfinished;	      /* work that they queued and nobody had run to its end */
