@@ -58,4 +58,15 @@ build/frtrace report "$RESULTS/u.frt" --json >/tmp/again.json || fail "report of
 cmp <(jq -S . "$json") <(jq -S . /tmp/again.json) || fail "the record tells something else than the run"
 build/frtrace report "$RESULTS/u.frt" >"$RESULTS/report.txt" || fail "text report of the record"
 ! grep -nE '^.{101,}' "$RESULTS/report.txt" || fail "report wider than 100 columns"
+
+# Whether a name is free is asked without having the kernel look for a module of that name.
+printf '#!/bin/sh\necho "$*" >>/tmp/asked\n' >/tmp/modprobe
+chmod 755 /tmp/modprobe
+: >/tmp/asked
+echo /tmp/modprobe >/proc/sys/kernel/modprobe
+build/frtrace rate --to 3 --every 3 --settle 0 --quiet -o none >/dev/null 2>&1 ||
+	fail "rate"
+! grep -E '(ro|go)-' /tmp/asked || fail "a module was asked for by an interface's name"
+ifconfig no-such >/dev/null 2>&1 || true # what does ask
+grep -q no-such /tmp/asked || fail "nothing would have told"
 exit "$bad"
