@@ -127,7 +127,7 @@ if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
 	# sudo makes a terminal of its own then, and is three tasks (use_pty)
 	if command -v script >/dev/null; then
 		on_terminal() {
-			script -qec "'$FRTRACE' run --json --quiet -o none --report pty.json -- \
+			script -qec "exec '$FRTRACE' run --json --quiet -o none --report pty.json -- \
 				$L/script.sh 8 sudo -n >pty.out 2>pty.err" /dev/null </dev/null >/dev/null
 		}
 		walls "and on a terminal" pty "add=8 exec=8 sysctl=8 veth=16 wrapper=40" on_terminal
@@ -242,7 +242,7 @@ if command -v script >/dev/null; then
 	mkfifo keys
 	exec 7<>keys
 	(until_lines rounds 5; printf '\003' >&7) &
-	script -qec "'$FRTRACE' run --json --quiet -o none --report int.json -- sh -c \
+	script -qec "exec '$FRTRACE' run --json --quiet -o none --report int.json -- sh -c \
 		'trap \"echo reached >int; exit 9\" INT; while :; do unshare -n true; echo x >>rounds; sleep 0.1; done'" \
 		/dev/null <keys >int.tty 7>&-
 	status=$?
@@ -258,7 +258,7 @@ else
 fi
 
 if command -v script >/dev/null; then
-	script -qec "'$FRTRACE' run --live -o none --report live.txt -- sh -c \
+	script -qec "exec '$FRTRACE' run --live -o none --report live.txt -- sh -c \
 		'for i in 1 2 3; do unshare -n true; sleep 1; done'" live.tty >/dev/null
 	check "--live shows steps, their rate and what exists" sh -c \
 		'grep -q "existing network namespaces" live.tty && grep -q "H.\[2Kunshare  *[23] " live.tty'

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # kernels: 5.10 newest
+# vm: --exact-time
 # vm newest: --cpus 2
 #
 # Loops of others on each kernel: every step counted, nothing lost; what comes into a control

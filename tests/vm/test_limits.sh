@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # kernels: 6.12
-# vm: --memory 1536
+# vm: --exact-time --memory 1536
 #
 # Limits that are the whole machine's, reached midway: mounts, and memory. The rows so
 # far are printed and kept, the limit is named with its value, the guest is clean.

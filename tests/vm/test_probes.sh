@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # kernels: 6.12
+# vm: --exact-time
 #
 # Functions asked for by name that cannot be had, and patterns that are nothing or too much: one
 # clear line each, the others are traced all the same.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # kernels: 5.10 6.1 6.12 newest
+# vm: --exact-time
 #
 # The untraced profile on each kernel: every router counted, sums that add up, the record tells
 # the same again, and the guest is afterwards what it was before.
