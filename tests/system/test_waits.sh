@@ -46,7 +46,9 @@ run() {
 	local name=$1
 	shift
 	rm -f "$name.frt"
+	# an emulated machine is one that may hold a lock for half a minute
 	"$FRTRACE" --at 0 --freq 0 --probes none --warmup 1 --settle 0 --quiet --json \
+		--step-timeout $((60 * slow)) \
 		-o "$name.frt" "$@" \
 		>"$name.json" 2>"$name.err" </dev/null || {
 		echo "frtrace ended with status $?: $(cat "$name.err")"

@@ -54,8 +54,10 @@ build/loops/moved 5 =frtnamed
 wait "$pid" || fail "attach --comm: exit status $?"
 steps "$RESULTS/named.json" "add=10"
 
-for rung in none fentry multi kprobe; do
-	build/frtrace doctor --has "$rung" >/dev/null 2>&1 || [ $rung = none ] || continue
+rungs=$(build/frtrace doctor --json | jq -r '.features[] | select(.name | IN("fentry", "multi", "kprobe")) |
+	select(.state == "yes") | .name')
+[[ $rungs == *kprobe* ]] || fail "doctor does not find kprobe"
+for rung in none $rungs; do
 	follow "batch-$rung" --probes $rung -- build/loops/batch 6
 	# the namespace itself is made by the loop's first call
 	steps "$RESULTS/batch-$rung.json" "add=1 rtnl-batch=6"

@@ -146,8 +146,9 @@ END
 undone='ops_pre_exit_list[netns_bpf_pernet_pre_exit] ops_exit_rtnl_list[nexthop_net_exit ops_exit_list[fib_net_exit]
 ops_exit_list[tcp_sk_exit] ops_exit_list[tcp_sk_exit_batch] ops_exit_list[netdev_exit] ops_exit_list[proc_net_ns_exit]'
 
+build/frtrace doctor --json >"$RESULTS/doctor.json" || fail "doctor: exit status $?"
 has() {
-	build/frtrace doctor --has "$1" >/dev/null 2>&1
+	jq -e --arg f "$1" 'any(.features[]; .name == $f and .state == "yes")' "$RESULTS/doctor.json" >/dev/null
 }
 rungs='none fentry kprobe'
 case $kernel in

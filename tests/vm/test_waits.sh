@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # kernels: 5.10 newest
-# vm: --exact-time --memory 3072 --cpus 2
+# vm: --memory 3072 --cpus 2
+# vm newest: --exact-time
 #
 # Ground truth of waiting on other kernels: the cases of tests/system/test_waits.sh where a
 # helper holds a lock and writes down when. 5.10 does not tell of contended locks: there
