@@ -61,12 +61,12 @@ slept() {
 		  else error("exec slept \(.n) times, \(.blocked_ns) ns, truth \($want)") end' run.json
 }
 
-for try in 1 2; do
+for try in 1 2 3; do
 	bad=$(on_terminal base add none 0 exec none 0 veth none 0 delete none 0) &&
-		bad=$(on_terminal run add user 20000 exec sleep 20000 veth child-user 10000 delete none 0) &&
+		bad=$(on_terminal run add user 50000 exec sleep 20000 veth child-user 10000 delete none 0) &&
 		bad=$({ burnt "$(mean add 5)" && slept "$(mean exec 7)"; } 2>&1) &&
 		break
-	[ "$try" -eq 2 ] || echo "retry sudo: ${bad//$'\n'/; }"
+	[ "$try" -eq 3 ] || echo "retry sudo: ${bad//$'\n'/; }"
 done
 if [ "$try" -eq 1 ] || [ -s run.json ]; then
 	check "counts, sums and losses hold below sudo" sums_hold run.json
