@@ -214,25 +214,27 @@ static __always_inline bool entered_by_interrupt(const struct task_struct *t)
  * lets BPF find; but interrupts that hit kernel code, and softirqs, run on a
  * stack of their own (since 5.8), and a raw tracepoint's context lies on the
  * stack in use. Interrupts that hit user code run on the task's stack: those
- * are told by its mode, or by
- * entered_by_interrupt(). `scratch` (map memory) turns the pointer into a
- * number.
+ * are told by its mode, or by entered_by_interrupt().
  */
-static __always_inline bool in_interrupt(const void *ctx, struct task_struct *t, u64 *scratch)
+static __always_inline bool in_interrupt(const void *ctx, struct task_struct *t)
 {
-	u64 sp, base;
+	u64 base, end;
 
 	if (bpf_core_field_exists(t->thread_info.preempt_count))
 		return (u32)BPF_CORE_READ(t, thread_info.preempt_count) & 0xffff00;
 #ifdef FRT_TASK_STACK
-	*(volatile u64 *)scratch = (u64)ctx;
-	sp = *(volatile u64 *)scratch;
 	base = reads_directly() ? (u64)bpf_get_current_task_btf()->stack
 				: (u64)BPF_CORE_READ(t, stack);
-	return sp - base >= FRT_TASK_STACK;
+	end = base + FRT_TASK_STACK;
+	/* The pointer is compared as it is: map memory, which would make it a number, is
+	 * written by the programs of an interrupt in between. Each bound by itself, or the
+	 * compiler would subtract, which the verifier refuses of a context. */
+	asm volatile("" : "+r"(base));
+	asm volatile("" : "+r"(end));
+	return (u64)ctx < base || (u64)ctx >= end;
 #else
-	(void)sp;
 	(void)base;
+	(void)end;
 	return false;
 #endif
 }

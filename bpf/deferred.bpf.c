@@ -41,7 +41,7 @@ int frt_work_queue(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	/* What an interrupt queues, a timer's item for one, is not the task's. What a
 	 * call left for its way out (the last reference to a namespace) is. */
-	if (s && (is_quiet(s) || in_interrupt(ctx, current_task(), &c->scratch) ||
+	if (s && (is_quiet(s) || in_interrupt(ctx, current_task()) ||
 		  (s->mode == FRT_MODE_USER && entered_by_interrupt(current_task()))))
 		s = NULL;
 	if (s)

@@ -132,7 +132,7 @@ static __always_inline int func__enter(void *ctx, u32 func, bool args, u64 arg0,
 
 	if (!c || !funcs_ready || !is_told(s))
 		return 0;
-	if (in_interrupt(ctx, current_task(), &c->scratch))
+	if (in_interrupt(ctx, current_task()))
 		return 0;
 	f = state_here(s, &at);
 	if (!f && s) {
@@ -219,7 +219,7 @@ static __always_inline int func__leave(void *ctx, u32 func)
 	if (!c || !is_told(s))
 		return 0;
 	f = state_here(s, &at);
-	if (!f || in_interrupt(ctx, current_task(), &c->scratch))
+	if (!f || in_interrupt(ctx, current_task()))
 		return 0;
 	if (f->over) {
 		f->over--;

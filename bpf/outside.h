@@ -75,8 +75,7 @@ static __always_inline void outside__woken(void *ctx, struct frt_cpu *c,
 	u32 zero = 0;
 	long size;
 
-	if (!s || s->mode == FRT_MODE_USER || is_quiet(s) ||
-	    in_interrupt(ctx, current_task(), &c->scratch))
+	if (!s || s->mode == FRT_MODE_USER || is_quiet(s) || in_interrupt(ctx, current_task()))
 		return;
 	BPF_CORE_READ_INTO(&n.comm, p, comm);
 	w = bpf_map_lookup_elem(&wakes, &n);

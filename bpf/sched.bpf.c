@@ -198,8 +198,7 @@ static __always_inline void woken(void *ctx, const struct task_struct *p)
 	s->off.waker.task = 0;
 	w = followed_here(c);
 	t = current_task();
-	if (in_interrupt(ctx, t, &c->scratch) ||
-	    (w ? w->mode == FRT_MODE_USER : entered_by_interrupt(t))) {
+	if (in_interrupt(ctx, t) || (w ? w->mode == FRT_MODE_USER : entered_by_interrupt(t))) {
 		__builtin_memcpy(s->off.waker_comm, FRT_COMM_INTERRUPT, FRT_COMM_LEN);
 	} else {
 		bpf_get_current_comm(s->off.waker_comm, sizeof(s->off.waker_comm));

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 /* Programs that do without when their tracepoint is not there, or does not hand over what
@@ -132,6 +133,17 @@ bool programs__preempted(void)
 	       explain__config("CONFIG_PREEMPT") == 'y';
 }
 
+/*
+ * A raw tracepoint's program too? Only from 7.0 on, which no longer keeps a tracepoint from
+ * being preempted (it is under SRCU); a kernel does not tell otherwise.
+ */
+static bool raw_preempted(void)
+{
+	struct utsname u;
+
+	return programs__preempted() && !uname(&u) && strtoul(u.release, NULL, 10) >= 7;
+}
+
 /* Perf knows a tracepoint by a number that is read in tracefs, if that is there. */
 static bool perf_has_syscalls(void)
 {
@@ -157,7 +169,7 @@ int programs__choose(struct trace *t)
 	}
 	bpf_program__set_autoload(t->skel->progs.frt_exit_drop, t->opts.waits);
 	t->preempted = programs__preempted();
-	if (t->opts.streams != 1 && t->preempted && perf_has_syscalls()) {
+	if (raw_preempted() && perf_has_syscalls()) {
 		bpf_program__set_autoload(t->skel->progs.frt_sys_enter, false);
 		bpf_program__set_autoload(t->skel->progs.frt_sys_exit, false);
 		bpf_program__set_autoload(t->skel->progs.frt_sys_enter_perf, true);
